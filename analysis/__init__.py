@@ -1,6 +1,6 @@
-"""From the store to tables: loading, statistics, and the papers' results beside ours.
+"""From the store to tables: loading, statistics, and the papers' results next to ours.
 
-`from analysis import load` is what notebooks begin with; docs/analysis.md has recipes.
+Notebooks begin with `from analysis import load`; docs/analysis.md has recipes.
 """
 
 from collections.abc import Mapping
@@ -16,21 +16,21 @@ def load(
 ) -> "tuple[pl.DataFrame, pl.LazyFrame]":
     """A store as two Polars frames: one of its runs, one of their metrics.
 
-    runs: a line for each run and each name under which it was asked for (`runs.unique("run")` has each run once). Its
-    columns: `run` (the id), `status` (done, diverged, failed, stopped, of runs that a search has stopped early, or
-    waiting, of runs that are planned and have not ended), `collapsed` and what else agents say of a run (null where one
-    says nothing); each choice and setting by the key that a command gives it (`activation`, `benchmark.batch_size`,
-    `optimizer.lr`, `seed`, `protocol`); the numbers of its summary as stored, accuracies as fractions; then where they
-    come from (`commit`, `device`, `mode`, `torch`, `data`). Runs that diverged, collapsed or were stopped are there: a
-    mean over `runs` is yours to filter.
+    runs: a line for each run and each name under which it was requested (`runs.unique("run")` has each run once). Its
+    columns: `run` (the id), `status` (done, diverged, failed, stopped if a search stopped it early, or waiting if it is
+    planned and has not ended), `collapsed` and further flags of agents (null for an agent that tells none); each choice
+    and setting by its key in a command (`activation`, `benchmark.batch_size`, `optimizer.lr`, `seed`, `protocol`); the
+    numbers of its summary as stored, accuracies as fractions; and their origin (`commit`, `device`, `mode`, `torch`,
+    `data`). Runs that diverged, collapsed or were stopped are lines too: filter them before you take a mean.
 
-    metrics: `metrics.parquet` of all those runs, lazily: nothing is read before `.collect()`, and then only what is
-    asked for. Columns: `run`, `kind`, `task`, `epoch`, `step`, and those of every agent, null in the rows of others.
+    metrics: `metrics.parquet` of all those runs, lazily: nothing is read before `.collect()`, and then only the
+    requested columns and rows. Columns: `run`, `kind`, `task`, `epoch`, `step`, and the columns of every agent, null in
+    the lines of other agents.
 
     where: keys and the value, or the list of values, that a run must have: `{"benchmark": "cifar51", "seed": [0, 1]}`.
 
-    What cannot be read is left out with a warning.  Raises StoreError if there is no such store; ConfigError, naming
-    what there is, for a key that no run has, or values that none has.
+    Files that cannot be read are left out with a warning.  Raises StoreError if there is no such store; ConfigError,
+    naming the keys or values that exist, for a key that no run has, or values that none has.
     """
     from analysis.frames import frames  # Polars: half a second, which commands that need no frame do not wait for
 

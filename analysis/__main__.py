@@ -1,4 +1,4 @@
-"""`python -m analysis table|figure|report|…`: what runs came to, and what the paper says."""
+"""`python -m analysis table|figure|report|…`: the results of runs, next to the paper's."""
 
 import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
 
@@ -21,30 +21,30 @@ COMMANDS = {
     "coverage": ("analysis.coverage.command", "how often each interval holds the truth, by simulation"),
     "reproduction": ("analysis.reproduction.command", "how closely analysis/measured reproduces the paper"),
 }
-"""Command → its module and what it is for. The module of the one that is given is imported, and no other."""
+"""Command → its module and its purpose. Only the module of the given command is imported."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Does what the command line says → its exit status, as `status_of` has it."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    return status_of(lambda: _done(given))
+    """Runs the command line → its exit status, from `status_of`."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    return status_of(lambda: _run(words))
 
 
-def _done(given: Sequence[str]) -> int:
-    check_words(given)
-    if not given or given[0] not in COMMANDS:
-        _overview().parse_args(given)
+def _run(words: Sequence[str]) -> int:
+    check_words(words)
+    if not words or words[0] not in COMMANDS:
+        _overview().parse_args(words)
         raise AssertionError("argparse ends the process: no command is named.")
-    module, what = COMMANDS[given[0]]
-    parser = argparse.ArgumentParser(prog=f"python -m analysis {given[0]}", description=f"{what[0].upper()}{what[1:]}.")
+    module, what = COMMANDS[words[0]]
+    parser = argparse.ArgumentParser(prog=f"python -m analysis {words[0]}", description=f"{what[0].upper()}{what[1:]}.")
     importlib.import_module(module).add_command(parser)
-    asked = parser.parse_intermixed_args(given[1:])  # words may be on either side of a flag
+    asked = parser.parse_intermixed_args(words[1:])  # words may be on either side of a flag
     asked.make(asked)
     return 0
 
 
 def _overview() -> argparse.ArgumentParser:
-    """A parser that knows the names of all commands, for --help and for words that name none."""
+    """A parser of the names of all commands, for --help and for words that name none."""
     parser = argparse.ArgumentParser(prog="python -m analysis", description="What the runs of a store came to.")
     parser.add_argument("--version", action=ShowVersion)
     commands = parser.add_subparsers(dest="command", required=True)

@@ -1,5 +1,6 @@
-"""The files of conf/, read as files: which options this version has, and their settings."""
+"""The options of this version and their settings, read from the files of conf/."""
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -10,7 +11,14 @@ import yaml
 
 FOLDER = Path(__file__).resolve().parents[1] / "conf"
 OPTIMIZER = "adam"
-"""What a command trains with where it says nothing (conf/config.yaml)."""
+"""The optimizer of a command that names none (conf/config.yaml)."""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which 1e-8 is a number, as OmegaConf reads it: YAML 1.1 has no number without a point there."""
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?\d+[eE][-+]?\d+$"), [*"-+0123456789"])
 
 
 def has(group: str, name: str) -> bool:
@@ -20,49 +28,37 @@ def has(group: str, name: str) -> bool:
 
 @cache
 def option(group: str, name: str) -> Mapping[str, Any]:
-    """What an option's file holds; nothing where this version has none."""
-    if not has(group, name):
-        return MappingProxyType({})
-    content = yaml.safe_load((FOLDER / group / f"{name}.yaml").read_text(encoding="utf-8"))
-    return MappingProxyType(_typed(content or {}))
+    """The content of an option's file; empty if this version lacks the option."""
+    return _read(f"{group}/{name}.yaml") if has(group, name) else MappingProxyType({})
 
 
 @cache
 def groups() -> Mapping[str, Mapping[str, Any]]:
-    """The groups that a run is made of, as conf/groups.yaml declares them, in their order."""
-    return MappingProxyType(yaml.safe_load((FOLDER / "groups.yaml").read_text(encoding="utf-8")))
+    """The groups that a run is made of, declared in conf/groups.yaml, in their order."""
+    return _read("groups.yaml")
 
 
 @cache
 def as_published(benchmark: str) -> Mapping[str, Any]:
-    """The settings with which a benchmark is run as published, its network's, optimizer's and agent's among them.
+    """The settings with which a benchmark is run as published, with its network, optimizer and agent.
 
-    They are a run's `study`: dotted keys, without the learning rate, which belongs to the activation.
-    protocol=as_published sets nothing of its own, so they stand in the options' files. Nothing of a benchmark that
-    conf/ does not have.
+    They are a run's `study`: dotted keys, without the learning rate, which belongs to the activation. They come from
+    the options' files, since protocol=as_published sets nothing itself. Empty for a benchmark that conf/ lacks.
     """
-    own = option("benchmark", benchmark)
-    if not own:
+    settings = option("benchmark", benchmark)
+    if not settings:
         return MappingProxyType({})
-    chosen = {"network": own["default_network"], "optimizer": OPTIMIZER, "agent": own["default_agent"]}
+    chosen = {"network": settings["default_network"], "optimizer": OPTIMIZER, "agent": settings["default_agent"]}
     expected: dict[str, Any] = {"precision": "fp32"}
     for group, name in {"benchmark": benchmark, **chosen}.items():
-        settings = {key: value for key, value in option(group, name).items() if not key.startswith(("_", "default_"))}
-        expected |= {f"{group}.{key}": value for key, value in settings.items() if key not in ("stand_in", "lr")}
+        for key, value in option(group, name).items():
+            if not key.startswith(("_", "default_")) and key not in ("stand_in", "lr"):
+                expected[f"{group}.{key}"] = value
         if group != "benchmark":
             expected[f"{group}.name"] = name
     return MappingProxyType(expected)
 
 
-def _typed(value: Any) -> Any:
-    """1e-8 as the number that OmegaConf takes it for: YAML 1.1 has no number without a point there."""
-    if isinstance(value, dict):
-        return {key: _typed(of) for key, of in value.items()}
-    if isinstance(value, list):
-        return [_typed(of) for of in value]
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return value
-    return value
+def _read(file: str) -> Mapping[str, Any]:
+    content = yaml.load((FOLDER / file).read_text(encoding="utf-8"), _Loader)
+    return MappingProxyType(content or {})

@@ -1,22 +1,24 @@
 """A store as two Polars frames: one of runs, one of their metrics.
 
-Polars and DuckDB were measured on 10,000 made records with 2.5 million rows of metrics, on two cores that others used
-too (tests/helpers/many_records.py makes the store): all metrics into memory, Polars 2.8 s, DuckDB 20 s, pyarrow file by
-file 34 s; a mean by task over all files, Polars 2.6 s, DuckDB 9.6 s; the records, Python's json 3.3 s, Polars'
-`read_json` 3.0 s, DuckDB's 21 s with nested values left as text, and out of memory at 19 GB with all of them unfolded.
-Hence Polars for frames, and records as every other command reads them, which names the damaged ones.
+Polars and DuckDB were measured on 10,000 made records with 2.5 million rows of metrics (tests/helpers/many_records.py
+makes the store), on two busy cores. All metrics into memory: Polars 2.8 s, DuckDB 20 s, pyarrow file by file 34 s. A
+mean by task over all files: Polars 2.6 s, DuckDB 9.6 s. The records: Python's json 3.3 s, Polars' `read_json` 3.0 s,
+DuckDB 21 s with nested values as text, and out of memory at 19 GB with all values unfolded. Polars therefore reads
+frames, and records are read by Python's json, as in every other command, which names the damaged ones.
 """
 
 import contextlib
 import gc
 import itertools
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from analysis.asked import tell
 from analysis.rows import Row, rows_in
 from analysis.where import Where, chosen, settings_of
 from plasticity_lab.process.account import expanded
@@ -25,14 +27,14 @@ from plasticity_lab.records.record_facts import MEASURED
 from plasticity_lab.records.store import Store
 
 FIRST = {"run": pl.String, "kind": pl.String, "task": pl.Int64, "epoch": pl.Int64, "step": pl.Int64}
-"""What metrics have whatever is measured."""
+"""The columns that all metrics have."""
 TOGETHER = 100
-"""Columns are made of that many lines at a time: they lie in the processor's cache, which halves the time."""
+"""The lines of one step of `_columns`: so many lie in the processor's cache, which halves the time."""
 _ID, _FILE = 12, "/metrics.parquet"
 
 
 def frames(store: "str | PathLike[str]", where: Where) -> tuple[pl.DataFrame, pl.LazyFrame]:
-    """The frames of a store, as `analysis.load` describes them."""
+    """The frames of a store that `analysis.load` describes."""
     root = expanded(store)
     with without_collecting():
         rows, left_out = rows_in(root)
@@ -59,7 +61,7 @@ def without_collecting() -> Iterator[None]:
 
 
 def runs_frame(rows: Sequence[Row]) -> pl.DataFrame:
-    """A line for each row; see `analysis.load`. A summary that has the name of a setting is called `summary.<name>`."""
+    """A line for each row; see `analysis.load`. A summary with the name of a setting is called `summary.<name>`."""
     known: dict[tuple[int, int], Mapping[str, Any]] = {}
     settings = [settings_of(row, known) for row in rows]
     taken = set[str]().union(*settings)
@@ -77,9 +79,9 @@ def runs_frame(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def metrics_frame(store: Store, rows: Iterable[Row]) -> tuple[pl.LazyFrame, list[str]]:
-    """The metrics of the runs that have ended among the rows, and a sentence for each file that is not whole.
+    """The metrics of the rows' ended runs, and a sentence for each damaged file.
 
-    Runs with other columns stand below each other; a column that a run does not have is null there.
+    A column that a run lacks is null in its lines.
     """
     paths: dict[int, list[str]] = {}
     damaged = []
@@ -88,18 +90,40 @@ def metrics_frame(store: Store, rows: Iterable[Row]) -> tuple[pl.LazyFrame, list
         if fault := fault_of_file(path):
             damaged.append(f"{path} {fault}.")
         else:
-            # Of one declaration, hence with the same columns; alike declarations are one object.
+            # One declaration, the same columns; equal declarations are one object.
             paths.setdefault(id(row.declared), []).append(str(path))
     if not paths:
         return pl.LazyFrame(schema=FIRST), damaged
-    scans = [pl.scan_parquet(alike, include_file_paths="run", glob=False) for alike in paths.values()]
+    scans = [pl.scan_parquet(of_declaration, include_file_paths="run", glob=False) for of_declaration in paths.values()]
     together = pl.concat(scans, how="diagonal")
     run = pl.col("run").str.slice(-_ID - len(_FILE), _ID)
     return together.with_columns(run).select("run", pl.exclude("run")), damaged
 
 
+def metrics_of(
+    places: Sequence[Path], rows: Sequence[Row], runs: Collection[str], told: Callable[[str], None] = tell
+) -> pl.LazyFrame:
+    """The metrics of those runs, with `run`; the first store's, if several stores have a run.
+
+    told: is called with a sentence for each damaged or missing file, which is left out. A table's JSON file among the
+    places has no metrics.
+    """
+    named = set(runs)
+    wanted = {row.run: row for row in rows if row.run in named}
+    stores = [Store(place) for place in places if place.is_dir()]
+    found = []
+    for store in stores:
+        here = {run: row for run, row in wanted.items() if store is stores[-1] or store.metrics(run).exists()}
+        frame, damaged = metrics_frame(store, here.values())
+        found.append(frame)
+        wanted = {run: row for run, row in wanted.items() if run not in here}
+        for sentence in damaged:
+            told(sentence)
+    return pl.concat(found, how="diagonal") if found else pl.LazyFrame(schema=FIRST)
+
+
 def _columns(lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The values by name, in the order in which names first occur; None where a line lacks one."""
+    """The values by name, in the order in which names first occur; None if a line lacks one."""
     columns: dict[str, list[Any]] = {name: [] for name in itertools.chain.from_iterable(lines)}
     for begin in range(0, len(lines), TOGETHER):
         part = lines[begin : begin + TOGETHER]
@@ -109,12 +133,12 @@ def _columns(lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _ordered(columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    """The settings of a choice behind everything else, by group."""
+    """The columns with the settings of options last, by group."""
     return dict(sorted(columns.items(), key=lambda column: column[0].partition(".")[::2] if "." in column[0] else ()))
 
 
 def _series(name: str, values: Sequence[Any]) -> pl.Series:
-    """A column of one type: truth values, whole numbers, numbers, else words; a list is written as words."""
+    """A column of one type: truth values, whole numbers, numbers, or else words. A list becomes a word."""
     kinds = set(map(type, values)) - {type(None)}
     if not kinds:
         return pl.Series(name, values, dtype=pl.Null)

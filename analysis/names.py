@@ -1,4 +1,9 @@
-"""Display names, as the paper prints them, and what the data of a benchmark is called in a caption."""
+"""Display names, as the paper prints them; the names of data sets in captions; and the metrics of summaries."""
+
+from collections.abc import Iterable
+
+from plasticity_lab.records.measures import Declared, Measure
+from plasticity_lab.records.task_matrix import READ_OFF
 
 ACTIVATIONS = {
     "relu": "ReLU",
@@ -76,5 +81,14 @@ NAMES = {"activation": ACTIVATIONS, "benchmark": BENCHMARKS, "intervention": INT
 
 
 def display(names: dict[str, str], name: str) -> str:
-    """The display name, or the name itself for one that came from outside."""
+    """The display name; the name itself for an option from outside."""
     return names.get(name, name)
+
+
+def metric(name: str, declared: Iterable[Declared]) -> Measure:
+    """The metric of that name (title, unit, better direction), from the first declaration that has it.
+
+    A summary value without a description is shown as stored, and no table marks a best of it.
+    """
+    described = (each.summaries[name] for each in declared if name in each.summaries)
+    return next(described, None) or READ_OFF.get(name) or Measure(name, name, "as stored")

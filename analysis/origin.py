@@ -1,108 +1,73 @@
-"""Where a table's numbers come from: the code, the machines, the settings and the seed of every run in it.
+"""The .json of a table: the code, the machine, the settings and the seed of every run in it.
 
-The JSON beside a table is enough to make it again, also together with others, where the store is no longer at hand.
+It is enough to make the table again, also together with other tables, without the store. A figure has a .json too; this
+module tells the two kinds of file apart.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite, isnan, nan
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from analysis.rows import Row, as_of_today, key
 from analysis.statistics.method import methods_in, shared
-from analysis.stored_json import kind_of, said_of_figure
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.stage_returns import StageReturn
 
+ENDING = ".json"
+Kind = Literal["figure", "table"]
 MADE = ("commit", "dirty", "versions", "python", "cpu", "device", "mode", "data", "data_part")
-"""What of a run's provenance says how its numbers came about; runs that agree in it stand together."""
+"""The parts of the provenance that tell how numbers were computed; runs in which they are equal form a group."""
 KEPT_LATER = ("code", "classes", "parts")
-"""The same, of runs that have it: earlier versions did not keep the code, most runs have one part and no own class."""
+"""The same, for runs that have them: old records lack the code; most runs have one part and no outside class."""
 ASKED = ("benchmark", "intervention", "protocol", "schedule", "hyperparams")
 OWN = ("activation", "seeds", "status", "collapsed", "summary", "planned")
 
 
 def origin(rows: Sequence[Row]) -> str:
-    """JSON: a list of groups of runs, `made` by the same code on the same sort of machine (by nothing yet, where they
-    are waiting), asked for alike, with the same `study` (the settings that a fair comparison holds fixed) and the same
-    `measures` (what the numbers of their summaries are).
+    """JSON: a list of groups of runs with the same `made` (code and kind of machine; empty for waiting runs), the same
+    names, the same `study` (the settings that a fair comparison holds fixed) and the same `measures` (the declaration
+    of the numbers in their summaries).
 
-    `runs`: run id → activation, its own settings, seeds (seed, stream_seed, init_seed), how it ended, the summary as
-    stored, and whether a plan named it; where the rows have them, `stages`: a list for each of its tasks, with the
-    fields of `StageReturn`. `intervals`: by what those of the table were made.
+    `runs`: run id → activation, its settings, seeds (seed, stream_seed, init_seed), status, the summary as stored, and
+    whether a plan named it; with `stages`, if the rows have them: a list for each task, with the fields of
+    `StageReturn`. `intervals`: the methods behind the table's intervals.
     """
-    methods = shared(row.methods for row in rows)
-    intervals = {of: method.as_json() for of, method in methods.items()}
+    intervals = {kind: method.as_json() for kind, method in shared(row.methods for row in rows).items()}
     groups: dict[tuple[object, ...], dict[str, Any]] = {}
     measures = {id(row.declared): row.declared.as_json() for row in {id(row.declared): row for row in rows}.values()}
     words = {id(row.study): key(row.study) for row in {id(row.study): row for row in rows}.values()}
-    words |= {which: key(said) for which, said in measures.items()}
+    words |= {which: key(measure) for which, measure in measures.items()}
     for row in rows:
         asked = {name: getattr(row, name) for name in ASKED}
         made = {name: row.provenance.get(name) for name in MADE}
         made |= {name: row.provenance[name] for name in KEPT_LATER if name in row.provenance}
         place = (str(made), *asked.values(), words[id(row.study)], words[id(row.declared)])
         if place not in groups:
-            alike = {"made": made, **asked, "study": dict(row.study), "measures": measures[id(row.declared)]}
-            printed = {} if row.printed is None else {"printed": row.printed}
-            groups[place] = {**alike, "intervals": intervals, **printed, "runs": {}}
-        own = {name: getattr(row, name) for name in OWN} | ({"flags": dict(row.flags)} if row.flags else {})
-        own |= {} if row.stages is None else {"stages": list(map(_plain, row.stages))}
-        groups[place]["runs"][row.run] = {**own, "settings": dict(row.own), "end": row.provenance.get("end")}
-    return "[\n" + ",\n".join(map(_group, groups.values())) + "\n]\n"
-
-
-def _group(group: Mapping[str, Any]) -> str:
-    """A group as JSON, a run a line: ten times as fast as indented throughout."""
-    lines = ",\n".join(f"  {json.dumps(run)}: {json.dumps(one)}" for run, one in group["runs"].items())
-    shared = json.dumps({name: value for name, value in group.items() if name != "runs"})
-    return f' {shared[:-1]}, "runs": {{\n{lines}\n }}}}'
-
-
-def _study(group: Mapping[str, Any]) -> dict[str, Any]:
-    """What a group's runs have alike, as runs of today have it."""
-    study = as_of_today({**group["study"], "benchmark.name": group["benchmark"]})
-    return {name: value for name, value in study.items() if name != "benchmark.name"}
-
-
-def _plain(stage: StageReturn) -> list[int | float | str | None]:
-    """A stage as JSON has it: null for a return that there is not, and a word for one that is not finite."""
-    returns = [None if isnan(each) else each if isfinite(each) else str(each) for each in (stage.train, stage.test)]
-    return [stage.task, stage.body, stage.cycle, stage.episodes, *returns]
-
-
-def _stage(task: int, body: int, cycle: int, episodes: int, *returns: float | str | None) -> StageReturn:
-    train, test = (nan if each is None else float(each) for each in returns)
-    return StageReturn(task, body, cycle, episodes, train, test)
+            group = {"made": made, **asked, "study": dict(row.study), "measures": measures[id(row.declared)]}
+            group["intervals"] = intervals
+            if row.printed is not None:
+                group["printed"] = row.printed
+            groups[place] = {**group, "runs": {}}
+        run = {name: getattr(row, name) for name in OWN}
+        if row.flags:
+            run["flags"] = dict(row.flags)
+        if row.stages is not None:
+            run["stages"] = list(map(_plain, row.stages))
+        groups[place]["runs"][row.run] = {**run, "settings": dict(row.own), "end": row.provenance.get("end")}
+    return "[\n" + ",\n".join(map(_text, groups.values())) + "\n]\n"
 
 
 def rows_of(path: Path) -> list[Row]:
-    """The rows of a table that was written earlier.  Raises StoreError if the file is none that `origin` made."""
+    """The rows of a table's .json.  Raises StoreError if `origin` did not write the file."""
     try:
         groups = json.loads(path.read_bytes())
         if not isinstance(groups, list):
             raise TypeError("it holds no list")
-        return [
-            Row(
-                run=run,
-                **{name: group[name] for name in ASKED},
-                **{name: one[name] for name in OWN if name != "seeds"},
-                seeds=tuple(one["seeds"]),
-                own=one["settings"],
-                study=study,
-                declared=declared_in(group),
-                provenance={**group["made"], "end": one["end"]},
-                flags=one.get("flags", {}),
-                stages=[_stage(*stage) for stage in one["stages"]] if "stages" in one else None,
-                methods=methods,
-                printed=group.get("printed"),
-            )
-            for group in groups
-            for study, methods in [(_study(group), methods_in(group.get("intervals", {})))]
-            for run, one in group["runs"].items()
-        ]
+        return [row for group in groups for row in _rows(group)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if kind_of(path) == "figure":
             raise StoreError(said_of_figure(path)) from error
@@ -110,3 +75,71 @@ def rows_of(path: Path) -> list[Row]:
             f"{path} is not the JSON of a table ({type(error).__name__}: {error}); name a store, or a .json file that "
             "`python -m analysis table` has written."
         ) from error
+
+
+def kind_of(path: Path) -> Kind | None:
+    """The kind of a file by its outermost keys; None if it is neither, or cannot be read."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    if isinstance(content, dict) and "panels" in content:
+        return "figure"
+    is_table = isinstance(content, list) and all(isinstance(group, dict) and "runs" in group for group in content)
+    return "table" if is_table else None
+
+
+def said_of_figure(path: Path) -> str:
+    """The message for a figure's file in the place of runs."""
+    command = f"python -m analysis figure {shlex.quote(str(path))}"
+    return f"{path} holds a figure, and not the runs that it shows; `{command}` draws it."
+
+
+def said_of_table(path: Path) -> str:
+    """The message for a table's file in the place of a figure."""
+    word = shlex.quote(str(path))
+    return (
+        f"{path} holds the runs of a table, and no figure; `python -m analysis figure NAME --store {word}` "
+        f"draws one of them, `python -m analysis table --store {word}` makes the table."
+    )
+
+
+def _text(group: Mapping[str, Any]) -> str:
+    """A group as JSON, a run a line: ten times as fast as indented throughout."""
+    lines = ",\n".join(f"  {json.dumps(run)}: {json.dumps(content)}" for run, content in group["runs"].items())
+    head = json.dumps({name: value for name, value in group.items() if name != "runs"})
+    return f' {head[:-1]}, "runs": {{\n{lines}\n }}}}'
+
+
+def _rows(group: Mapping[str, Any]) -> Iterator[Row]:
+    study = as_of_today({**group["study"], "benchmark.name": group["benchmark"]})
+    study.pop("benchmark.name")
+    methods = methods_in(group.get("intervals", {}))
+    for run, content in group["runs"].items():
+        yield Row(
+            run=run,
+            **{name: group[name] for name in ASKED},
+            **{name: content[name] for name in OWN if name != "seeds"},
+            seeds=tuple(content["seeds"]),
+            own=content["settings"],
+            study=study,
+            declared=declared_in(group),
+            provenance={**group["made"], "end": content["end"]},
+            flags=content.get("flags", {}),
+            stages=[_stage(*stage) for stage in content["stages"]] if "stages" in content else None,
+            methods=methods,
+            printed=group.get("printed"),
+        )
+
+
+def _plain(stage: StageReturn) -> list[int | float | str | None]:
+    """A stage for JSON: null for a missing return, and a word for a return that is not finite."""
+    returns = [
+        None if isnan(value) else value if isfinite(value) else str(value) for value in (stage.train, stage.test)
+    ]
+    return [stage.task, stage.body, stage.cycle, stage.episodes, *returns]
+
+
+def _stage(task: int, body: int, cycle: int, episodes: int, *returns: float | str | None) -> StageReturn:
+    train, test = (nan if value is None else float(value) for value in returns)
+    return StageReturn(task, body, cycle, episodes, train, test)

@@ -1,15 +1,15 @@
-"""Records → rows: one row for each run and each name under which it was asked for; what tables select from and group.
+"""The records and plans of a store as rows: one row for each run and each name under which it was requested.
 
-A run can be asked for under several names (by `default` and by `best` alike): each gives a row, so that each table
-finds it. Runs that a plan names and that have no record yet are rows too, with the status `waiting`.
+A run that was requested both by `default` and by `best` has two rows, so that the tables of both find it. Runs that a
+plan names and that have no record yet are rows too, with the status `waiting`.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from analysis.conf import groups, option
 from analysis.statistics.method import Methods
@@ -24,27 +24,29 @@ from plasticity_lab.records.stage_returns import StageReturn
 from plasticity_lab.records.store import Store
 
 NAMED_BY_THE_ASKER = ("protocol", "schedule", "hyperparams")
-"""What only `asked_as` knows: names of choices, of which the run's science keeps the resolved values."""
+"""Choices whose names only `asked_as` keeps: a run's science has the values that they resolve to."""
 SEEDS = ("seed", "stream_seed", "init_seed")
-"""What makes runs replicates of each other."""
+"""Settings in which replicates differ."""
 MEASURED_BESIDE = ("benchmark.eval_matrix",)
-"""Settings that change no number of a run, only what is measured besides."""
+"""Settings that change no number of a run, only which further measurements it has."""
 LATER = {"network.norm": "none", "benchmark.unpermuted_first": False}
-"""Settings that old records lack, and the values that their runs had: they group with today's runs."""
+"""Settings that old records lack, with the values that their runs had: old runs group with today's runs."""
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
 class Row:
     """One run under one name.
 
-    seeds: the numbers of `SEEDS`. own: the settings that belong to the
-    activation (its shape parameters, its learning rate, the strength of an intervention), as dotted keys; study:
-    all others, which a fair comparison holds fixed. summary: as stored (fractions); declared: what its numbers are.
-    flags: what else its agent says of it. diverged_at_step, error, stopped_at_step: of a run that diverged, failed or
-    was stopped early.
+    seeds: the numbers of `SEEDS`. own: the settings that belong to the activation (its shape parameters, its learning
+    rate, the strength of an intervention), as dotted keys; study: all other settings, which a fair comparison holds
+    fixed. summary: as stored (fractions); declared: the description of the numbers in it. flags: further facts that the
+    agent tells about the run. diverged_at_step, error, stopped_at_step: set if the run diverged, failed or was stopped
+    early.
 
-    stages: what it returned in each of its tasks, where that has been read already. methods: by what the intervals were
-    made of the table out of whose .json it comes. printed: the numbers of that table, where the .json has no stages.
+    stages: the returns of each task, if they have been read. methods: the methods behind the intervals of the table, if
+    the row was read from a table's .json. printed: the numbers of that table, if its .json has no stages.
     """
 
     run: str
@@ -74,7 +76,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Planned:
-    """What the plans of a store name: the ids of all their runs, and science and asked_as of those to be trained."""
+    """The runs that a store's plans name.  ids: all of them. runs: the science and asked_as of those to be trained."""
 
     ids: AbstractSet[str]
     runs: Mapping[str, Mapping[str, Any]]
@@ -101,17 +103,17 @@ def rows_in(root: Path) -> tuple[list[Row], list[str]]:
 def rows(records: Iterable[Mapping[str, Any]], planned: Planned = NOTHING_PLANNED) -> list[Row]:
     """The rows of records and of the planned runs that have none.  A record is a mapping as in record.json.
 
-    What a run's numbers are stands in its record, else in another record of its agent (runs that failed or wait say
-    nothing; nor do old records); where no record says it, they are a classifier's.
+    A record describes its run's numbers. If it does not (the run failed or waits, or the record is old), another record
+    of the same agent does; without one, the numbers are a classifier's.
     """
-    settings_of = _Shared()
-    of_run: dict[str, list[Row]] = {}  # made record by record: a hundred thousand whole ones would fill the memory
-    saying: dict[str | None, Declared] = {}
+    known: dict[str, Mapping[str, Any]] = {}
+    of_run: dict[str, list[Row]] = {}  # built record by record: a hundred thousand records would not fit into memory
+    of_agent: dict[str | None, Declared] = {}
 
     def add(record: Mapping[str, Any]) -> None:
-        settings, declared = settings_of(record["science"]), declared_in(record)
+        settings, declared = _settings_of(record["science"], known), declared_in(record)
         if record.get("measures"):
-            saying[settings.study.get("agent.name")] = declared
+            of_agent[settings["study"].get("agent.name")] = declared
         names = _names(record, planned.runs.get(record["run"], {}))
         is_planned = record["run"] in planned.ids
         of_run[record["run"]] = [_row(record, settings, chosen, declared, is_planned) for chosen in names]
@@ -121,21 +123,22 @@ def rows(records: Iterable[Mapping[str, Any]], planned: Planned = NOTHING_PLANNE
     for name, run in planned.runs.items():
         if name not in of_run:
             add({**run, "run": name, "status": "waiting"})
-    unsaid = declared_in({})
+    undeclared = declared_in({})
     return [
-        row if row.declared is not unsaid else replace(row, declared=saying.get(row.study.get("agent.name"), unsaid))
-        for alike in of_run.values()
-        for row in alike
+        replace(row, declared=of_agent.get(row.study.get("agent.name"), undeclared))
+        if row.declared is undeclared
+        else row
+        for rows_of_run in of_run.values()
+        for row in rows_of_run
     ]
 
 
-def _good(store: Store, corrupt: list[CorruptRecord], incomplete: list[str]) -> Iterator[dict[str, Any]]:
-    """The records that say what their run was; why each of the others is left out is added to the lists."""
-    for record in records_of(store, corrupt):
-        if _says_what_it_was(record):
-            yield record
-        else:
-            incomplete.append(f"{store.record(record['run'])} names no activation, benchmark or seed.")
+def grouped(items: Iterable[Item], key_of: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """The items by key, the keys in the order in which they first occur."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key_of(item), []).append(item)
+    return groups
 
 
 def key(settings: Mapping[str, Any]) -> str:
@@ -144,88 +147,87 @@ def key(settings: Mapping[str, Any]) -> str:
 
 
 def distinct(settings: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """The different ones among some settings, by `key`. Rows share what is alike, so that each is looked at once."""
+    """Each different mapping once, by its `key`. Rows share equal settings as one object, which is read once."""
     return {key(one): one for one in {id(one): one for one in settings}.values()}
 
 
 def as_of_today(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """A run's settings as dotted keys, its options' names among them, with those that came `LATER`."""
+    """A run's settings as dotted keys, the names of its options among them, with the settings that came `LATER`."""
     return {**flat, **{key: value for key, value in LATER.items() if key not in flat and _has_now(flat, key)}}
 
 
 def varying(settings: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The keys, sorted, at which the settings are not all the same; one that is missing counts as null."""
-    alike = list(distinct(settings).values())
-    names = sorted({name for one in alike for name in one})
-    return [name for name in names if len({json.dumps(one.get(name)) for one in alike}) > 1]
+    """The keys, sorted, whose value is not the same everywhere; a missing key counts as null."""
+    several = list(distinct(settings).values())
+    names = sorted({name for one in several for name in one})
+    return [name for name in names if len({json.dumps(one.get(name)) for one in several}) > 1]
 
 
-def _names(*asked: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The distinct names that select tables, in the order they were given; a run nobody named has one row too."""
+def _good(store: Store, corrupt: list[CorruptRecord], incomplete: list[str]) -> Iterator[dict[str, Any]]:
+    """The complete records; the reason for leaving out each other record is added to the lists."""
+    for record in records_of(store, corrupt):
+        if _is_complete(record["science"]):
+            yield record
+        else:
+            incomplete.append(f"{store.record(record['run'])} names no activation, benchmark or seed.")
+
+
+def _is_complete(science: Any) -> bool:
+    if not isinstance(science, Mapping) or "seed" not in science:
+        return False
+    options = [science.get(group) for group in ("activation", "benchmark")]
+    return all(isinstance(option, Mapping) and "name" in option for option in options)
+
+
+def _names(*sources: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The distinct names that select tables, in the order of the requests; a run without a request has one row too."""
     chosen = [
-        tuple(one.get(choice) or "unnamed" for choice in NAMED_BY_THE_ASKER)
-        for each in asked
-        for one in each.get("asked_as") or ()
+        tuple(request.get(choice) or "unnamed" for choice in NAMED_BY_THE_ASKER)
+        for source in sources
+        for request in source.get("asked_as") or ()
     ]
     return list(dict.fromkeys(chosen)) or [("unnamed",) * len(NAMED_BY_THE_ASKER)]
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """What runs that differ in nothing but their seeds have alike."""
+def _settings_of(science: Mapping[str, Any], known: dict[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The fields of `Row` that hold settings. Runs that differ in their seeds alone get the same object.
 
-    activation: str
-    benchmark: str
-    intervention: str
-    own: Mapping[str, Any]
-    study: Mapping[str, Any]
-
-
-class _Shared:
-    """The settings of a run's science; runs with the same settings get the same objects."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, _Settings] = {}
-
-    def __call__(self, science: Mapping[str, Any]) -> _Settings:
-        # Runs with a stream or init seed of their own vary in less than the others do; they are no replicates of those.
-        apart = {name: "set apart" for name in SEEDS[1:] if science.get(name) is not None}
-        word = json.dumps({**science, **dict.fromkeys(SEEDS), **apart})
-        if word not in self._known:
-            self._known[word] = _settings(science, apart)
-        return self._known[word]
-
-
-def _settings(science: Mapping[str, Any], apart: Mapping[str, str]) -> _Settings:
+    known: the settings so far, to which new ones are added.
+    """
+    # Runs with a stream or init seed vary in less than other runs do: they are no replicates of those.
+    apart = {name: "set apart" for name in SEEDS[1:] if science.get(name) is not None}
+    word = json.dumps({**science, **dict.fromkeys(SEEDS), **apart})
+    if word in known:
+        return known[word]
     intervention = science.get("intervention") or {"name": "none"}
     flat = as_of_today(_flat({**_without_neutral(science), "intervention": intervention}))
-    for name in (*SEEDS, "activation.name", "benchmark.name", "intervention.name", *MEASURED_BESIDE):
-        flat.pop(name, None)
-    flat |= apart
-    own = {name: value for name, value in flat.items() if _belongs_to_the_activation(name)}
-    return _Settings(
-        activation=science["activation"]["name"],
-        benchmark=science["benchmark"]["name"],
-        intervention=intervention["name"],
-        own=own,
-        study={name: value for name, value in flat.items() if name not in own},
-    )
+    dropped = (*SEEDS, "activation.name", "benchmark.name", "intervention.name", *MEASURED_BESIDE)
+    study = {name: value for name, value in flat.items() if name not in dropped} | apart
+    own = {name: study.pop(name) for name in list(study) if _belongs_to_the_activation(name)}
+    known[word] = {
+        "activation": science["activation"]["name"],
+        "benchmark": science["benchmark"]["name"],
+        "intervention": intervention["name"],
+        "own": own,
+        "study": study,
+    }
+    return known[word]
 
 
 def _row(
-    record: Mapping[str, Any], settings: _Settings, chosen: tuple[str, ...], declared: Declared, planned: bool
+    record: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    chosen: tuple[str, ...],
+    declared: Declared,
+    planned: bool,
 ) -> Row:
     return Row(
         run=record["run"],
-        activation=settings.activation,
-        benchmark=settings.benchmark,
-        intervention=settings.intervention,
+        **settings,
         **dict(zip(NAMED_BY_THE_ASKER, chosen, strict=True)),
         seeds=tuple(record["science"].get(name) for name in SEEDS),
         status=record["status"],
         collapsed=bool(record.get("collapsed")),
-        own=settings.own,
-        study=settings.study,
         summary=record.get("summary") or {},
         declared=declared,
         provenance=record.get("provenance") or {},
@@ -238,13 +240,13 @@ def _row(
 
 
 def _has_now(flat: Mapping[str, Any], key: str) -> bool:
-    """Whether the option that a run was made of has that setting in this version."""
+    """Whether the run's option has that setting in this version."""
     group, _, setting = key.partition(".")
     return setting in option(group, str(flat.get(f"{group}.name")))
 
 
 def _without_neutral(science: Mapping[str, Any]) -> dict[str, Any]:
-    """Without groups of which a run has the option that changes no id; runs older than a group are its replicates."""
+    """The science without groups that have their neutral option: runs from before such a group are replicates."""
     neutral = {name: declared["neutral"] for name, declared in groups().items() if "neutral" in declared}
     return {
         name: value
@@ -262,19 +264,14 @@ def _flat(science: Mapping[str, Any]) -> dict[str, Any]:
     flat = {}
     for name, value in science.items():
         if isinstance(value, Mapping):
-            flat |= {f"{name}.{setting}": of for setting, of in _flat(value).items()}
+            flat |= {f"{name}.{setting}": inner for setting, inner in _flat(value).items()}
         else:
             flat[name] = value
     return flat
 
 
-def _says_what_it_was(record: Mapping[str, Any]) -> bool:
-    science = record["science"]
-    groups = [science.get(group) for group in ("activation", "benchmark")] if isinstance(science, Mapping) else [None]
-    return all(isinstance(group, Mapping) and "name" in group for group in groups) and "seed" in science
-
-
 def _planned(store: Store) -> tuple[Planned, list[str]]:
+    """The runs that the store's plans name, and a sentence for each damaged plan."""
     ids: set[str] = set()
     runs: dict[str, Mapping[str, Any]] = {}
     damaged = []
@@ -282,7 +279,7 @@ def _planned(store: Store) -> tuple[Planned, list[str]]:
         try:
             plan = read_plan(store, sweep)
         except OldFormat:
-            raise  # passed over, its runs that wait would be missing
+            raise  # without it, its waiting runs would be missing
         except StoreError as error:
             damaged.append(str(error))
             continue

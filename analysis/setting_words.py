@@ -1,4 +1,4 @@
-"""Settings in short words, for headings and titles: those alone that differ, without the group where that is plain."""
+"""Settings in short words, for headings and titles: the settings that differ, with their group if it is needed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -8,33 +8,42 @@ from analysis.rows import distinct, key, varying
 
 Settings = Mapping[str, Any]
 OPTION = "name"
-"""The leaf of the key at which settings have the option of a group, as in "agent.name"."""
+"""The last part of the key that holds the option of a group, as in "agent.name"."""
 
 
 def telling(several: Iterable[Settings]) -> list[str]:
-    """The keys at which settings are not all the same, without those that follow from the option of their group.
+    """The keys in which settings differ, without keys that follow from the option of their group.
 
-    Of runs with a replay memory of 280 images and of runs without one, agent.name tells all; of runs with memories of
-    two sizes, agent.memory does.
+    For runs with a replay memory of 280 images and runs without one, only agent.name is needed; for runs with memories
+    of two sizes, agent.memory.
     """
-    alike = list(distinct(several).values())
-    names = varying(alike)
-    return [name for name in names if not _follows(name, names, alike)]
+    different = list(distinct(several).values())
+    names = varying(different)
+    return [name for name in names if not _follows(name, names, different)]
 
 
 def words_of(settings: Settings, names: Sequence[str]) -> str:
-    """Those settings, as in "no replay, lr=0.01"; a key that another group has too stays whole."""
+    """The named settings, as in "no replay, lr=0.01"; a last part that two keys share stays with its group."""
     leaves = [_leaf(name) for name in names]
-    return ", ".join(
-        _option(name, settings)
-        if leaf == OPTION
-        else f"{leaf if leaves.count(leaf) == 1 else name}={word(settings.get(name))}"
-        for name, leaf in zip(names, leaves, strict=True)
-    )
+    words = []
+    for name, leaf in zip(names, leaves, strict=True):
+        if leaf == OPTION:
+            words.append(_option(name, settings))
+        else:
+            words.append(f"{leaf if leaves.count(leaf) == 1 else name}={word(settings.get(name))}")
+    return ", ".join(words)
+
+
+def short_words(settings: Settings, names: Iterable[str] | None = None) -> str:
+    """Settings of an activation without their groups, the learning rate last.  names: of some of them."""
+    ordered = sorted(settings if names is None else names, key=lambda name: name == "optimizer.lr")
+    values = [settings.get(name) for name in ordered]
+    values = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
+    return ", ".join(f"{_leaf(name)}={value}" for name, value in zip(ordered, values, strict=True))
 
 
 def word(value: Any) -> str:
-    """A value as headings have it."""
+    """A value as in a heading."""
     return "null" if value is None else str(value)
 
 

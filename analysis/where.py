@@ -3,22 +3,23 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.rows import Row
+from analysis.rows import SEEDS, Row
 from plasticity_lab.errors import ConfigError
 
 Where = Mapping[str, Any]
-"""Key → the value that a run must have there, or a list of those that it may have."""
+"""Key → the value that a run must have, or a list of values that it may have."""
+CHOICES = ("activation", "benchmark", "intervention", "protocol", "schedule", "hyperparams")
 MADE_BY = ("commit", "dirty", "code", "device", "cpu", "mode", "data", "data_part")
-"""What of a run's provenance it can be chosen by, beside its torch."""
+"""The parts of the provenance, besides the version of torch, by which runs can be chosen."""
 SHOWN = 12
-"""How many keys or values a message lists at most."""
+"""The most keys or values that a message lists."""
 
 
 def chosen(rows: Sequence[Row], where: Where) -> list[Row]:
-    """The rows that have, at each key, the value that is wanted.
+    """The rows that have a wanted value at each key.
 
-    Values are compared as a command reads them: 16, 16.0 and "16" are one, and so are None and "null".
-    Raises ConfigError, naming what there is, for a key that no row has and where no row is left.
+    Values are compared as a command reads them: 16, 16.0 and "16" are equal, and so are None and "null".
+    Raises ConfigError, naming the keys or values that exist, for a key that no row has, and if no row is left.
     """
     left = list(rows)
     if not where:
@@ -30,49 +31,41 @@ def chosen(rows: Sequence[Row], where: Where) -> list[Row]:
         if left and name not in keys:
             raise ConfigError(f"No run has the setting '{key}'; there are {some_of(_nearest(name, [*keys]))}.")
         values = {comparable(value) for value in (wanted if isinstance(wanted, list | tuple | set) else [wanted])}
-        found = [row for row in left if comparable(settings[id(row)].get(name)) in values]
-        if left and not found:
+        matching = [row for row in left if comparable(settings[id(row)].get(name)) in values]
+        if left and not matching:
             there = sorted({comparable(settings[id(row)].get(name)) for row in left}, key=by_size)
             shown = ", ".join(sorted(map(spelled, values)))
             raise ConfigError(f"No run has {key}={shown}; there are {some_of([*map(spelled, there)])}.")
-        left = found
+        left = matching
     return left
 
 
 def settings_of(row: Row, known: dict[tuple[int, int], Mapping[str, Any]] | None = None) -> dict[str, Any]:
-    """All that a row can be chosen by: its outcome, its settings, and the machine that computed it.
+    """Everything that a row can be chosen by: its outcome, its settings, and the machine that computed it.
 
-    known: shared and sorted settings of rows by the objects that hold them; for callers with many rows.
+    known: the sorted settings that rows share, by the objects that hold them; for callers with many rows.
     """
-    return {**_became(row), **asked_for(row, known), **_made_by(row)}
-
-
-def _became(row: Row) -> dict[str, Any]:
-    return {"run": row.run, "status": row.status, "collapsed": row.collapsed, **row.flags}
+    outcome = {"run": row.run, "status": row.status, "collapsed": row.collapsed, **row.flags}
+    made = {name: row.provenance.get(name) for name in MADE_BY}
+    made["torch"] = (row.provenance.get("versions") or {}).get("torch")
+    return {**outcome, **asked_for(row, known), **made}
 
 
 def asked_for(row: Row, known: dict[tuple[int, int], Mapping[str, Any]] | None = None) -> dict[str, Any]:
-    """Choices and settings by the keys of a command; a choice's option stands under the name of its group.
+    """Choices and settings by the keys of a command; an option has the name of its group as key.
 
-    known: as in `settings_of`.
+    known: as for `settings_of`.
     """
-    names = ("activation", "benchmark", "intervention", "protocol", "schedule", "hyperparams")
-    seeds = dict(zip(("seed", "stream_seed", "init_seed"), row.seeds, strict=True))
-    known, same = ({} if known is None else known), (id(row.study), id(row.own))
-    if same not in known:
+    chosen = {name: getattr(row, name) for name in CHOICES}
+    known, shared = ({} if known is None else known), (id(row.study), id(row.own))
+    if shared not in known:
         settings = {key.removesuffix(".name"): value for key, value in sorted((*row.study.items(), *row.own.items()))}
-        known[same] = {key: value for key, value in settings.items() if "." not in key} | settings
-    return {**{name: getattr(row, name) for name in names}, **known[same], **seeds}
-
-
-def _made_by(row: Row) -> dict[str, Any]:
-    made = row.provenance
-    torch = (made.get("versions") or {}).get("torch")
-    return {**{name: made.get(name) for name in MADE_BY}, "torch": torch}
+        known[shared] = {key: value for key, value in settings.items() if "." not in key} | settings
+    return {**chosen, **known[shared], **dict(zip(SEEDS, row.seeds, strict=True))}
 
 
 def comparable(value: Any) -> float | str:
-    """A value so that it equals the word by which a command gives it."""
+    """A value that equals the word by which a command gives it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
@@ -95,12 +88,12 @@ def by_size(value: float | str) -> tuple[bool, float, str]:
 
 
 def _nearest(name: str, keys: Sequence[str]) -> list[str]:
-    """The keys of the same group first; all of them where the name has none."""
+    """The keys of the same group; all keys, if the name has no group."""
     group = name.partition(".")[0]
     return [key for key in keys if key.partition(".")[0] == group] or list(keys)
 
 
 def some_of(words: Sequence[str]) -> str:
-    """At most `SHOWN` of the words, and how many more there are."""
+    """At most `SHOWN` of the words, and the number of the others."""
     more = len(words) - SHOWN
     return ", ".join([*words[:SHOWN], f"{more} more"] if more > 0 else words)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.compare.sections import Section
-from analysis.metrics import metric
+from analysis.names import metric
 from analysis.rows import Row
 from analysis.tables.build import cell_of
 from analysis.tables.result import Cell

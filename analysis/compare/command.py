@@ -13,9 +13,9 @@ from analysis.compare.comparison import BEST, FEW
 from analysis.compare.preregistered.reading import fixed_for, notes_beside, those_fixed, with_heading
 from analysis.compare.preregistered.state import state_of
 from analysis.compare.result import Result, compared
-from analysis.read_metrics import metrics_of
+from analysis.frames import metrics_of
 from analysis.rows import Row, rows_in
-from analysis.tables.columns import add_columns, with_columns
+from analysis.tables.listing import add_columns, with_columns
 from analysis.tables.render import terminal
 from plasticity_lab.records.store import Store
 

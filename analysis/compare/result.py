@@ -28,8 +28,8 @@ from analysis.figures.asked import Metrics
 from analysis.figures.drawing import Drawing
 from analysis.figures.numbers import csv_text as numbers_csv
 from analysis.figures.stored import as_json
+from analysis.frames import metrics_of
 from analysis.origin import origin
-from analysis.read_metrics import metrics_of
 from analysis.rows import Row
 from analysis.tables.listing import NOTHING, Listing, signed
 from analysis.tables.render import csv_text, latex, markdown, text

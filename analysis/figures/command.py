@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from analysis.asked import FILTERS, add_options, folder_of, places_of, rows_asked_for, write
-from analysis.derived import WRITING, ActivationCurve, of_text
+from analysis.derived.derived import WRITING, ActivationCurve, of_text
 from analysis.figures import style
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing
@@ -17,8 +17,8 @@ from analysis.figures.paper import SHIPPED, Paper, only
 from analysis.figures.shapes import ACTIVATIONS_FIGURE, figure
 from analysis.figures.static import pictures
 from analysis.figures.stored import as_json, of_file
-from analysis.read_metrics import metrics_of
-from analysis.stored_json import ENDING, kind_of
+from analysis.frames import metrics_of
+from analysis.origin import ENDING, kind_of
 from plasticity_lab.errors import ConfigError
 
 OF_RUNS = {"store", "where", *FILTERS}

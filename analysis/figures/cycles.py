@@ -9,9 +9,9 @@ import numpy as np
 from analysis.figures.asked import Asked
 from analysis.names import ACTIVATIONS, BENCHMARKS, BODIES, display
 from analysis.rows import Row
-from analysis.tables.arms import arms_of, flags_of, selections
 from analysis.tables.caption import data_line
 from analysis.tables.made_by import made_lines, mixed
+from analysis.tables.scores import arms_of, flags_of, selections
 from analysis.tables.stages import cycle_returns, with_stages, without_episode
 from plasticity_lab.errors import ConfigError
 

@@ -15,7 +15,7 @@ from analysis.statistics.iqm import iqm
 from analysis.statistics.method import PERCENTILE, Method, Methods, shared
 from analysis.statistics.normalise import Normalised, normalise, scored
 from analysis.statistics.plasticity_score import bounded
-from analysis.tables.score_best import PUBLISHED
+from analysis.tables.scores import PUBLISHED
 from plasticity_lab.errors import ConfigError
 
 WHAT = (

@@ -7,8 +7,7 @@ from analysis.figures.correlated import correlation_said
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, headline_groups
 from analysis.figures.slopes import DEAD
-from analysis.metrics import metric
-from analysis.names import ACTIVATIONS, display
+from analysis.names import ACTIVATIONS, display, metric
 from analysis.reported.reported import lines
 from analysis.rows import Row
 from plasticity_lab.errors import ConfigError

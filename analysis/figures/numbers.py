@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
-from analysis.csv_cells import guarded
 from analysis.figures.drawing import Drawing
+from analysis.tables.render import guarded
 
 COLUMNS = (
     "figure", "panel", "series", "activation", "x_is", "x", "x_sd", "y_is", "y", "y_sd", "y_low", "y_high", "n",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from analysis.conf import option
-from analysis.derived import ActivationCurve, of_defaults, of_figure
+from analysis.derived.derived import ActivationCurve, of_defaults, of_figure
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.names import ACTIVATIONS, display
 from analysis.setting_words import word

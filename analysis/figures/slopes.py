@@ -9,8 +9,7 @@ from statistics import fmean, stdev
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, headline_groups
-from analysis.metrics import metric
-from analysis.names import ACTIVATIONS, display
+from analysis.names import ACTIVATIONS, display, metric
 from analysis.reported.reported import lines
 from analysis.rows import Row
 from analysis.statistics.parabola import parabola

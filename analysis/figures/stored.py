@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.figures.drawing import Drawing, Panel, Series
-from analysis.stored_json import kind_of, said_of_table
+from analysis.origin import kind_of, said_of_table
 from plasticity_lab.errors import ConfigError
 
 

@@ -12,8 +12,7 @@ import polars as pl
 
 from analysis.asked import add_options, places_of, rows_asked_for, tell, write
 from analysis.figures.asked import Metrics
-from analysis.frames import without_collecting
-from analysis.read_metrics import metrics_of
+from analysis.frames import metrics_of, without_collecting
 from analysis.report.report import report
 from analysis.report.searches import search_sections
 from analysis.rows import Row

@@ -53,7 +53,7 @@ function tableOfRuns(DataTable, data) {
 function saveRuns(table, columns) {
   const inCsv = (value) => {
     let words = value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
-    // A spreadsheet calculates words that begin like a formula (see analysis/csv_cells.py).
+    // A spreadsheet calculates words that begin like a formula (see `guarded` in analysis/tables/render.py).
     if (typeof value === "string" && /^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value))) words = `'${words}`;
     return /[",\n\r]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words;
   };

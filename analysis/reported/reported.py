@@ -1,4 +1,4 @@
-"""What the papers report: the lines of the CSV files beside this one, which README.md describes."""
+"""The values that the papers report: the lines of this folder's CSV files, which README.md describes."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ class Published:
 
 
 class Key(NamedTuple):
-    """Which cell of a file. metric is None where all of the file is one, which the table that shows it knows."""
+    """A cell of a file.  metric: None if the whole file has one metric, which its table knows."""
 
     benchmark: str
     activation: str
@@ -27,21 +27,19 @@ class Key(NamedTuple):
 
 
 def published(files: Sequence[str]) -> dict[Key, Published]:
-    """The published values of files that have a column for the benchmark, in the order of the files and of their lines.
+    """The published values of files with a column for the benchmark, in the order of the files and of their lines.
 
-    A benchmark without published values, as those on the embedded digits, is not there: nothing stands in for it.
+    Benchmarks without published values, such as the embedded digits, are missing.
     """
-    return {
-        Key(
-            line["benchmark"], line["activation"], line.get("intervention", "none"), line.get("metric_read_as")
-        ): value_of(line)
-        for name in files
-        for line in lines(name)
-    }
+    values = {}
+    for line in (line for name in files for line in lines(name)):
+        intervention, metric = line.get("intervention", "none"), line.get("metric_read_as")
+        values[Key(line["benchmark"], line["activation"], intervention, metric)] = value_of(line)
+    return values
 
 
 def value_of(line: Mapping[str, str]) -> Published:
-    """The value in a line of a file, whatever its columns are called before `mean` and `sd`."""
+    """The value in a line of a file, whose columns may have any words before `mean` and `sd`."""
     mean, sd = (next(line[name] for name in line if name.endswith(end)) for end in ("mean", "sd"))
     return Published(float(mean), float(sd))
 

@@ -1,4 +1,4 @@
-"""Cells of the paper's tables beside those that were measured at its settings, and what else was tried for them."""
+"""Cells of the paper's tables next to cells that were measured at its settings, and how close they are."""
 
 import json
 import math
@@ -9,6 +9,7 @@ from typing import Any
 
 from analysis.conf import FOLDER, option
 from analysis.reported.reported import Key, Published, lines_of, published
+from analysis.rows import grouped
 from analysis.statistics.welch import welch_of_summaries
 from analysis.tables.declared.table2 import TABLE2
 from analysis.tables.declared.table_e3 import TABLE_E3
@@ -23,28 +24,29 @@ PRINTED: Mapping[str, tuple[str, Sequence[Table[Result]]]] = {
     "tableE3_generalization_gap.csv": ("Table E3", (TABLE_E3,)),
     "tableE4_E8_interventions.csv": ("Tables E4–E8", TABLES_E4_E8),
 }
-"""A file in analysis/reported → the paper's name of what it holds, and our tables that show it."""
-
-
+"""A file in analysis/reported → the paper's name of its content, and our tables that show it."""
 PAPERS_SEEDS = 5
-"""Over which its means and SDs are by the captions of Tables 3, F1 and F2; those of the other tables do not say it, and
-are taken to be alike."""
+"""The seeds of the paper's means and SDs, by the captions of Tables 3, F1 and F2; the other captions do not say it, and
+are taken to mean the same.
+"""
+SDS = 2
+LEVEL = 0.05
+POINTS = (1, 3)
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A measurement of a cell at other settings, or of another protocol: how it differed, and what it came to."""
+    """A measurement of a cell at other settings, or of another protocol: the difference in words, and the mean."""
 
     words: str
     mean: float
-    n: int
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A printed cell that was computed, in the paper's unit: mean, SD (None of one run) and n of ours, and the paper's.
+    """A printed cell that was computed, in the paper's unit: our mean, SD (None for one run) and n, and the paper's.
 
-    tried: what else was measured of it.
+    tried: what else was measured of the cell.
     """
 
     table: str
@@ -59,35 +61,64 @@ class Compared:
 
     @property
     def apart(self) -> float:
-        """Ours less the paper's."""
+        """Our mean less the paper's."""
         return self.mean - self.paper.mean
 
     @property
     def p(self) -> float | None:
-        """Of Welch's test, whether both have one mean; None of one run."""
+        """The p of Welch's test that both have one mean; None for one run."""
         if self.sd is None:
             return None
         return welch_of_summaries((self.mean, self.sd, self.n), (self.paper.mean, self.paper.sd, PAPERS_SEEDS))
 
     @property
-    def pooled_sd(self) -> float | None:
-        """√((ours² + the paper's²) / 2); None of one run."""
-        return None if self.sd is None else math.sqrt((self.sd**2 + self.paper.sd**2) / 2)
+    def within_sds(self) -> bool:
+        """Whether it lies within two pooled SDs, √((ours² + the paper's²) / 2), of the paper's; False for one run."""
+        return self.sd is not None and abs(self.apart) <= SDS * math.sqrt((self.sd**2 + self.paper.sd**2) / 2)
+
+
+@dataclass(frozen=True)
+class Share:
+    """The computed cells of a table, over several seeds or of one, and how many of them are close to the paper's.
+
+    within_sds: within two pooled SDs; None for one seed. not_told_apart: not significantly different from the paper's
+    by Welch's test (p ≥ 0.05); None for one seed. within: within one and within three points.
+    """
+
+    table: str
+    several: bool
+    computed: int
+    within_sds: int | None
+    within: tuple[int, ...]
+    not_told_apart: int | None = None
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Spearman's rank correlation of our means and the paper's over the n activations of a column."""
+
+    table: str
+    benchmark: str
+    intervention: str
+    n: int
+    correlation: float
 
 
 def printed(file: str) -> dict[Key, Published]:
-    """The cells of a file in analysis/reported, each with its metric, without what E4 to E8 repeat of Table 2."""
+    """The cells of a file in analysis/reported, each with its metric, without the cells that E4 to E8 repeat."""
     _, (table, *_) = PRINTED[file]
-    cells = published([file])
-    kept = {key: value for key, value in cells.items() if key.metric is None or key.intervention != "none"}
-    return {key._replace(metric=key.metric or table.cell): value for key, value in kept.items()}
+    return {
+        key._replace(metric=key.metric or table.cell): value
+        for key, value in published([file]).items()
+        if key.metric is None or key.intervention != "none"
+    }
 
 
 def compared(folder: Path = MEASURED) -> list[Compared]:
     """The cells that are computed: measured in `<benchmark>_as_published`, with the settings of E2, G4, E9 to E11.
 
-    Everything else that the folder has of such a cell (other settings, other protocols) is what was tried. Runs of a
-    shorter schedule are neither.
+    Other measurements of such a cell in the folder (other settings, other protocols) are listed as tried. Runs of a
+    shorter schedule are left out.
     """
     found: list[Compared] = []
     for file, (name, tables) in PRINTED.items():
@@ -112,10 +143,10 @@ def _compared(
         others = {name: value for name, value in json.loads(line["settings"]).items() if wanted.get(name) != value}
         if folder == as_published and not others:
             ours.append(line)
-        else:
-            words = [f"{name.removeprefix('activation.')}={value}" for name, value in others.items()]
-            words += [folder] * (folder != as_published)
-            tried.append(Tried(", ".join(words), float(line["mean"]), int(line["n"])))
+            continue
+        words = [f"{name.removeprefix('activation.')}={value}" for name, value in others.items()]
+        words += [folder] * (folder != as_published)
+        tried.append(Tried(", ".join(words), float(line["mean"])))
     return [
         Compared(
             table,
@@ -133,19 +164,55 @@ def _compared(
 
 
 def _settings(key: Key) -> dict[str, Any]:
-    """What the published settings leave no choice of: those, and the defaults of activation and intervention."""
+    """The published settings, and the default values of activation and intervention."""
     best = _best("best_supervised.csv", benchmark=key.benchmark, activation=key.activation)
     activation = {**option("activation", key.activation), **json.loads(best["hyperparameters"])}
     wanted: dict[str, Any] = {f"activation.{name}": value for name, value in activation.items()}
-    if key.intervention == "none":
-        return {**wanted, "optimizer.lr": float(best["lr"])}
-    names = {"benchmark": key.benchmark, "activation": key.activation, "intervention": key.intervention}
-    best = _best("best_with_interventions.csv", **names)
-    intervention = {**option("intervention", key.intervention), "strength": float(best["strength"])}
-    wanted |= {f"intervention.{name}": value for name, value in intervention.items()}
+    if key.intervention != "none":
+        names = {"benchmark": key.benchmark, "activation": key.activation, "intervention": key.intervention}
+        best = _best("best_with_interventions.csv", **names)
+        intervention = {**option("intervention", key.intervention), "strength": float(best["strength"])}
+        wanted |= {f"intervention.{name}": value for name, value in intervention.items()}
     return {**wanted, "optimizer.lr": float(best["lr"])}
 
 
 def _best(file: str, **names: str) -> Mapping[str, str]:
     lines = lines_of(FOLDER / "published" / file)
-    return next(line for line in lines if all(line[key] == name for key, name in names.items()))
+    return next(line for line in lines if names.items() <= line.items())
+
+
+def shares(cells: Sequence[Compared]) -> list[Share]:
+    """A share for each table and for several seeds or one, if there are such cells."""
+    groups = grouped(cells, lambda cell: (cell.table, cell.sd is not None))
+    return [share(table, several, group) for (table, several), group in groups.items()]
+
+
+def share(table: str, several: bool, cells: Sequence[Compared]) -> Share:
+    """The share of cells that are all over several seeds, or all of one."""
+    return Share(
+        table,
+        several,
+        len(cells),
+        sum(cell.within_sds for cell in cells) if several else None,
+        tuple(sum(abs(cell.apart) <= points for cell in cells) for points in POINTS),
+        sum(cell.p is not None and cell.p >= LEVEL for cell in cells) if several else None,
+    )
+
+
+def ranks(cells: Sequence[Compared]) -> list[Ranks]:
+    """The ranks of each column of a table that has at least three computed cells, cells of one seed included."""
+    import scipy.stats
+
+    found = []
+    for names, column in sorted(grouped(cells, lambda cell: (cell.table, cell.benchmark, cell.intervention)).items()):
+        if len(column) >= 3:
+            ours, paper = [cell.mean for cell in column], [cell.paper.mean for cell in column]
+            correlation: Any = scipy.stats.spearmanr(ours, paper)  # SciPy brings no types
+            found.append(Ranks(*names, len(column), float(correlation.statistic)))
+    return found
+
+
+def misses(cells: Sequence[Compared]) -> list[Compared]:
+    """The cells within neither two pooled SDs nor one point, the worst first."""
+    missed = [cell for cell in cells if not cell.within_sds and abs(cell.apart) > POINTS[0]]
+    return sorted(missed, key=lambda cell: -abs(cell.apart))

@@ -1,16 +1,108 @@
-"""`python -m analysis reproduction`: how closely the measured tables come to the paper's."""
+"""`python -m analysis reproduction`: how close the measured tables come to the paper's, as text or Markdown."""
 
 import argparse
+from collections.abc import Iterable, Sequence
+from functools import partial
 
-from analysis.reproduction.cells import compared
-from analysis.reproduction.text import text
+from tabulate import tabulate
+
+from analysis.names import ACTIVATIONS, BENCHMARKS, INTERVENTIONS, display
+from analysis.reported.reported import lines
+from analysis.reproduction.cells import (
+    PAPERS_SEEDS,
+    PRINTED,
+    Compared,
+    Ranks,
+    compared,
+    misses,
+    printed,
+    ranks,
+    share,
+    shares,
+)
+from analysis.tables.listing import NOTHING
+
+NOT_MEASURED = {
+    "Table 1": "table1_split_cifar100.csv",
+    "Table F1": "tableF1_plasticity_score.csv",
+    "Table F2": "tableF2_reward.csv",
+    "Table F3": "tableF3_gap_delta.csv",
+}
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
-    """The options of the command, and what it does."""
+    """Adds the options of the command, and the function that runs it."""
     command.add_argument("--markdown", action="store_true", help="as Markdown")
-    command.set_defaults(make=_make)
+    command.set_defaults(make=lambda asked: print(text(compared(), asked.markdown), end=""))
 
 
-def _make(asked: argparse.Namespace) -> None:
-    print(text(compared(), asked.markdown), end="")
+def printed_cells() -> dict[str, int]:
+    """The paper's tables of results → the number of printed cells; numbers that are printed twice count once."""
+    counts = {name: len(printed(file)) for file, (name, _) in PRINTED.items()}
+    return counts | {name: len(lines(file)) for name, file in NOT_MEASURED.items()}
+
+
+def headline(cells: Sequence[Compared]) -> str:
+    """The reproduction in one sentence."""
+    total = share("", True, [cell for cell in cells if cell.sd is not None])
+    alone = share("", False, [cell for cell in cells if cell.sd is None])
+    words = (
+        f"{len(cells)} of {sum(printed_cells().values())} printed cells are computed. Of the {total.computed} over "
+        f"several seeds, {total.within_sds} lie within two pooled SDs, {total.within[0]} within one point, "
+        f"{total.within[1]} within three; Welch's test does not tell {total.not_told_apart} from the paper's (p ≥ 0.05)"
+    )
+    if alone.computed:
+        words += f"; of the {alone.computed} of one seed, {alone.within[0]} within one, {alone.within[1]} within three"
+    return f"{words}."
+
+
+def text(cells: Sequence[Compared], markdown: bool = False) -> str:
+    """The shares by table, the rank correlations by column, and the misses with other measurements of them."""
+    table = partial(tabulate, tablefmt="pipe" if markdown else "simple", disable_numparse=True)
+    heading = "## {}\n".format if markdown else "{}\n".format
+    of_tables = ["table", "printed", "computed", "seeds", "within 2 SDs", "not told apart"]
+    parts = [
+        headline(cells),
+        heading(
+            "By table: points are percentage points, SDs pooled: √((ours² + the paper's²) / 2); not told apart: by "
+            f"Welch's test, p ≥ 0.05, the paper's mean taken as one of {PAPERS_SEEDS} seeds"
+        ),
+        table(_shares(cells), [*of_tables, "within 1 point", "within 3 points"]),
+        heading("Rank correlation (Spearman) of the activations, by column; cells of one seed included"),
+        table(
+            [[ranked.table, _column(ranked), ranked.n, f"{ranked.correlation:.3f}"] for ranked in ranks(cells)],
+            ["table", "column", "activations", "correlation"],
+        ),
+        heading("Misses: farther than two pooled SDs and than one point, the worst first"),
+        table(map(_miss, misses(cells)), ["table", "column", "activation", "ours", "paper", "apart", "tried besides"]),
+    ]
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def _shares(cells: Sequence[Compared]) -> Iterable[list[object]]:
+    all_shares = shares(cells)
+    for table, count in printed_cells().items():
+        of_table = [near for near in all_shares if near.table == table]
+        for near in of_table:
+            seeds, counts = "several" if near.several else "one", (near.within_sds, near.not_told_apart)
+            shown = [NOTHING if number is None else number for number in counts]
+            yield [table, count, near.computed, seeds, *shown, *near.within]
+        if not of_table:
+            yield [table, count, 0, *[NOTHING] * 5]
+
+
+def _miss(cell: Compared) -> list[object]:
+    return [
+        cell.table,
+        _column(cell),
+        display(ACTIVATIONS, cell.activation),
+        f"{cell.mean:.2f}" + (f" ± {cell.sd:.2f}" if cell.sd is not None else " (one seed)"),
+        f"{cell.paper.mean:.2f} ± {cell.paper.sd:.2f}",
+        f"{cell.apart:+.2f}",
+        "; ".join(f"{tried.words}: {tried.mean:.2f}" for tried in cell.tried) or NOTHING,
+    ]
+
+
+def _column(of: Compared | Ranks) -> str:
+    name = display(BENCHMARKS, of.benchmark)
+    return name if of.intervention == "none" else f"{name}, {display(INTERVENTIONS, of.intervention)}"

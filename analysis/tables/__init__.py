@@ -1,4 +1,4 @@
-"""The tables that `python -m analysis table NAME` can make: those that the files of `declared/` declare."""
+"""The tables that `python -m analysis table NAME` can make, from the files of `declared/`."""
 
 import importlib
 import pkgutil
@@ -11,7 +11,7 @@ from plasticity_lab.errors import ConfigError
 
 
 def _place(table: Table[Any]) -> tuple[bool, str, int]:
-    """The papers' tables first, as they number them, then all others by name."""
+    """The papers' tables first, in the order of their numbers, then all others by name."""
     numbered = re.fullmatch(r"table([A-Z]?)(\d+)", table.name)
     return (False, numbered[1], int(numbered[2])) if numbered else (True, table.name, 0)
 
@@ -26,10 +26,10 @@ TABLES: dict[str, Table[Any]] = {
 
 
 def named(name: str) -> Table[Any]:
-    """The table that a word names: `2`, `table2`, `E3`, `tableE3` and `table_e3` alike.  Raises ConfigError."""
+    """The table of a name such as `2`, `table2`, `E3`, `tableE3` or `table_e3`.  Raises ConfigError."""
     by_word = {_bare(known): table for known, table in TABLES.items()}
     if (bare := _bare(name)) not in by_word:
-        known = ", ".join(each.removeprefix("table") for each in TABLES)
+        known = ", ".join(table.removeprefix("table") for table in TABLES)
         raise ConfigError(f"There is no table '{name}'; there are {known}.")
     return by_word[bare]
 

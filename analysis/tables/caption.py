@@ -1,6 +1,6 @@
-"""What a table's caption says: metric, seeds, data, protocol, how the best was judged, and what the numbers are not."""
+"""The captions of tables of means: metric, seeds, data, protocol, tests, and the limits of the numbers."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.names import DATA
@@ -13,68 +13,92 @@ from analysis.tables.missing import NOT_HERE, missing_lines, waiting_lines
 from analysis.tables.paper import of_another
 from analysis.tables.result import Cell, Heading, Result
 from analysis.tables.table import Table
+from plasticity_lab.records.cautions import cautions
 from plasticity_lab.records.training_code import MIXED, MIXED_KIND, REFILLED
 
+FLAGS = {
+    MIXED: "how many runs were begun by one code and ended by another; their values are in the mean.",
+    MIXED_KIND: "how many runs were begun on one kind of device and ended on another; their values are in the mean.",
+    REFILLED: "how many runs were killed, lost their replay memory and went on with an empty one; their values are in "
+    "the mean.",
+}
+"""Flags that workers set → their meaning."""
 
-def caption(table: Table[Result], result: Result) -> tuple[str, ...]:
+
+def caption(table: Table[Result], result: Result) -> list[str]:
     """The caption's sentences, one a line."""
-    rows = result.runs
+    rows, cells = result.runs, list(result.cells.values())
     if not rows:
         absent = table.lacks()
         reason = f"{NOT_HERE}, which lacks {' and '.join(absent)}" if absent else "no runs of it yet"
-        lines = [f"{_measured(result)}: {reason}; the paper's values alone."]
-        return (*lines, *(_paper(result) if result.has_reported else []), *([] if absent else _to_come(result)))
-    lines = [_what(result), _selection(result), *[f"{column.label}: {column.data}." for column in result.columns]]
-    mixes = {f"{head.label} on {column.label}": cell.mixed for (head, column), cell in result.cells.items()}
-    lines += made_lines(rows, mixes)
+        lines = [f"{_metric(result)}: {reason}; the paper's values alone."]
+        return lines + _paper(result) + ([] if absent else _to_come(result))
+    lines = [_what(result), *selection_line(result.selection)]
+    lines += [f"{column.label}: {column.data}." for column in result.columns]
+    lines += made_lines(
+        rows, {f"{row.label} on {column.label}": of.mixed for (row, column), of in result.cells.items()}
+    )
     lines += [f"{column.label} {caution}" for column in result.columns for caution in column.cautions]
     if result.metric.better:
         lines += _significance(result, shared(row.methods for row in rows)["effect"])
-    if result.has_reported:
-        lines += _paper(result)
-    lines += _reference(result)
-    return (*lines, *_incomplete(result.cells.values()), *_to_come(result), *waiting_lines(list(result.cells.values())))
+    lines += _paper(result)
+    if table.reference and result.above:
+        lines.append(
+            f"Above ref.: the mean less that of {table.columns}={table.reference} in the same row; below zero where a "
+            "network that begins anew learns better."
+        )
+    return lines + _incomplete(cells) + _flags(cells) + _to_come(result) + waiting_lines(cells)
 
 
-def _reference(result: Result) -> list[str]:
-    """What stands beside cells that are compared with the reference column."""
-    name, of = result.table.reference, result.table.columns
-    if name is None or not result.above:
-        return []
-    return [
-        f"Above ref.: the mean less that of {of}={name} in the same row; below zero where a network that begins "
-        "anew learns better."
-    ]
+def sentence(parts: Iterable[str]) -> list[str]:
+    """The parts as one sentence, with semicolons between; empty without any."""
+    line = "; ".join(parts)
+    return [f"{line[:1].upper()}{line[1:]}."] if line else []
 
 
-def _to_come(result: Result) -> list[str]:
-    there = {
-        column: [row.name for row in result.rows if (row, column) in result.cells]
-        for column in (result.columns if result.cells else [])
-    }
-    return missing_lines(result.table, result.selection, list(there), there, list(result.paper))
+def selection_line(selection: Mapping[str, str]) -> list[str]:
+    """The options by which runs were selected, as a sentence; without the benchmark, and without intervention=none."""
+    titles = {"protocol": "protocol", "schedule": "reduced schedule", "hyperparams": "hyperparameters"}
+    parts = {choice: f"{title}: {selection[choice]}" for choice, title in titles.items() if choice in selection}
+    if selection.get("schedule") == "full":
+        parts["schedule"] = "full schedule"
+    if selection.get("intervention", "none") != "none":
+        parts["intervention"] = f"intervention: {selection['intervention']}"
+    return sentence(parts.values())
+
+
+def cautions_of(study: Mapping[str, Any]) -> tuple[str, ...]:
+    """Settings, kept as published, that change the meaning of a column, in words that follow the column's name.
+
+    study: dotted keys, as in `Row.study`.
+    """
+
+    def of(group: str) -> dict[str, Any]:
+        return {name.partition(".")[2]: value for name, value in study.items() if name.startswith(f"{group}.")}
+
+    return tuple(caution.caption for caution in cautions(of("benchmark"), of("agent")))
 
 
 def data_line(rows: Sequence[Row]) -> str:
-    """The data of runs of one study by name, and how much of it they saw."""
-    # A run that never began does not say whether its data was the whole set; those that trained do.
+    """The names of the data of one study's runs, and the length of the runs."""
+    # A run that never began does not tell whether its data was the whole set; runs that trained do.
     loaded = [row for row in rows if "data_part" in row.provenance] or rows
     return "; ".join(filter(None, [" and ".join(sorted({_data(row) for row in loaded})), _length(rows[0].study)]))
 
 
 def _data(row: Row) -> str:
-    source, said = row.study.get("benchmark.source"), row.provenance.get("data")
-    name = DATA.get(source, source) if source else said or f"the data of {row.benchmark}"
+    source, name = row.study.get("benchmark.source"), row.provenance.get("data") or f"the data of {row.benchmark}"
+    if source:
+        name = DATA.get(source, source)
     return f"part of {name}" if row.provenance.get("data_part") else name
 
 
 def _length(study: Mapping[str, Any]) -> str:
-    counts = {what: study.get(f"benchmark.{what}") for what in ("tasks", "epochs", "steps", "environment_steps")}
-    words = [
-        f"{many:,} {(what if many != 1 else what[:-1]).replace('_', ' ')}"
-        for what, many in counts.items()
-        if many is not None
-    ]
+    words = []
+    for unit in ("tasks", "epochs", "steps", "environment_steps"):
+        many = study.get(f"benchmark.{unit}")
+        if many is not None:
+            words.append(f"{many:,} {(unit if many != 1 else unit[:-1]).replace('_', ' ')}")
     length = " of ".join([words[0], ", at most ".join(words[1:])]) if len(words) > 1 else "".join(words)
     batch = study.get("benchmark.batch_size")
     return f"{length}, batches of {batch}" if length and batch else length
@@ -84,30 +108,15 @@ def _what(result: Result) -> str:
     seeds = sorted({cell.expected for cell in result.cells.values()})
     many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     over = "1 seed (no SD)" if seeds == [1] else f"{many} seeds"
-    return f"{_measured(result)}, mean ± SD over {over}."
+    return f"{_metric(result)}, mean ± SD over {over}."
 
 
-def _measured(result: Result) -> str:
+def _metric(result: Result) -> str:
     return result.metric.title + (f" ({result.metric.unit})" if result.metric.unit else "")
 
 
-def _selection(result: Result) -> str:
-    chosen = dict(result.selection)
-    words = []
-    if "protocol" in chosen:
-        words.append(f"protocol: {chosen['protocol']}")
-    if "schedule" in chosen:
-        full = chosen["schedule"] == "full"
-        words.append("full schedule" if full else f"reduced schedule: {chosen['schedule']}")
-    if "hyperparams" in chosen:
-        words.append(f"hyperparameters: {chosen['hyperparams']}")
-    if chosen.get("intervention", "none") != "none":
-        words.append(f"intervention: {chosen['intervention']}")
-    sentence = "; ".join(words)
-    return f"{sentence[:1].upper()}{sentence[1:]}."
-
-
 def _significance(result: Result, effect: Method) -> list[str]:
+    """The rules of the marks, the numbers next to Welch's p, and the test of each column's best."""
     table = result.table
     best = "best, the lowest," if result.metric.better == "less" else "best"
     others = "the next best of them" if table.against == "next" else "each of the others of them"
@@ -116,37 +125,31 @@ def _significance(result: Result, effect: Method) -> list[str]:
         f"(Welch's two-sided t-test, unequal variances, p ≥ {table.level}). †: that test, of whether the best has the "
         f"same mean as {others}, has p < {table.level}, not corrected for other tests: it is better."
     )
-    verdicts = [*filter(None, (_verdict(result, column) for column in result.columns))]
-    return [rule, *_beside_welch(result, effect), *verdicts]
+    lines = [rule, *sentence(_beside_welch(result, effect))]
+    for column in result.columns:
+        tested = [(row, result.cells[row, column]) for row in result.rows if (row, column) in result.cells]
+        row, cell = next(((row, cell) for row, cell in tested if cell.best and cell.against_next), (None, None))
+        if row and cell:
+            lines.append(f"{column.label}: {row.label} against {cell.next}: {_outcome(cell, result.tests)}.")
+    return lines
 
 
 def _beside_welch(result: Result, effect: Method) -> list[str]:
-    """What the numbers beside Welch's p are, where there are any."""
+    """The meaning of each number next to Welch's p."""
     best = [cell for cell in result.cells.values() if cell.best]
-    words = []
+    parts = []
     if result.tests > 1:
-        words.append(f"Holm: Welch's p, corrected for the {result.tests} tests of a column's best")
+        parts.append(f"Holm: Welch's p, corrected for the {result.tests} tests of a column's best")
     if any(cell.paired and cell.paired.p is not None for cell in best):
-        words.append("paired: the t-test of the differences at the same seeds")
-    if any(cell.effect and cell.effect.g is not None for cell in best):
-        runs = min(cell.n for cell in best if cell.effect and cell.effect.g is not None)
-        made = with_coverage(effect, "effect", runs, 1)
-        words.append(f"g: Hedges' effect size, the difference in SDs over seeds, with its {made}")
-    line = "; ".join(words)
-    return [f"{line[:1].upper()}{line[1:]}."] if line else []
-
-
-def _verdict(result: Result, column: Heading) -> str | None:
-    """How the best of a column stands against the next best; None where there are not two to compare."""
-    for row in result.rows:
-        cell = result.cells.get((row, column))
-        if cell and cell.best and cell.against_next:
-            return f"{column.label}: {row.label} against {cell.next}: {_outcome(cell, result.tests)}."
-    return None
+        parts.append("paired: the t-test of the differences at the same seeds")
+    if sizes := [cell.n for cell in best if cell.effect and cell.effect.g is not None]:
+        made = with_coverage(effect, "effect", min(sizes), 1)
+        parts.append(f"g: Hedges' effect size, the difference in SDs over seeds, with its {made}")
+    return parts
 
 
 def _outcome(cell: Cell, tests: int) -> str:
-    """Welch's p, with what stands beside it; or why there is none."""
+    """Welch's p and the numbers next to it; or the reason why there is none."""
     if cell.against_next.p is None:
         return f"no test, {cell.against_next.reason}"
     beside = [f"Holm {cell.holm:.2g}"] if tests > 1 else []
@@ -160,21 +163,32 @@ def _outcome(cell: Cell, tests: int) -> str:
 
 
 def _paper(result: Result) -> list[str]:
-    """What the paper's numbers are, and beside which runs they are of something else."""
-    told = {name for _, name in result.paper}
-    without = [column.label for column in result.columns if column.name not in told]
+    """The source of the paper's numbers, and the columns whose runs have other settings; empty without such numbers."""
+    if not result.paper:
+        return []
+    reported = {name for _, name in result.paper}
+    without = [column.label for column in result.columns if column.name not in reported]
     line = f"Paper: what it reports in {result.table.source} (full schedule, best hyperparameters, 5 seeds)"
     return [
         f"{line}; nothing for {', '.join(without)}." if without else f"{line}.",
         *(
             f"‡ {column.label}: the paper's numbers are {of_another(column.unlike)} ({'; '.join(column.unlike)})."
             for column in result.columns
-            if column.unlike and column.name in told
+            if column.unlike and column.name in reported
         ),
     ]
 
 
+def _to_come(result: Result) -> list[str]:
+    there: dict[Heading, list[str]] = {column: [] for column in result.columns if result.cells}
+    for row in result.rows:
+        for column in there:
+            there[column] += [row.name] * ((row, column) in result.cells)
+    return missing_lines(result.table, result.selection, there, list(result.paper))
+
+
 def _incomplete(cells: Collection[Cell]) -> list[str]:
+    """The runs without a value, and the values that some tasks are missing from."""
     lines = []
     if any(not cell.complete for cell in cells):
         lines.append("k/n: k of n runs have a value; the mean is theirs, and the cell is neither bold nor tested.")
@@ -183,29 +197,23 @@ def _incomplete(cells: Collection[Cell]) -> list[str]:
         lines.append(
             f"Done and without a value: {in_words(counts, sum(len(cell.done) for cell in cells))} that are done."
         )
-    if tasks := [each for cell in cells for each in cell.some_tasks]:
-        having = sum(cell.n for cell in cells)
+    if tasks := [pair for cell in cells for pair in cell.some_tasks]:
         lines.append(
-            f"In {len(tasks)} of {having} runs with a value no episode ended in some tasks: their means over tasks "
-            f"are over {over_tasks(tasks)}."
+            f"In {len(tasks)} of {sum(cell.n for cell in cells)} runs with a value no episode ended in some tasks: "
+            f"their means over tasks are over {over_tasks(tasks)}."
         )
+    return lines
+
+
+def _flags(cells: Collection[Cell]) -> list[str]:
+    """The meaning of the counts behind means, and the runs that were left out for later ones."""
+    lines = []
     if any(cell.collapsed for cell in cells):
         lines.append("Collapsed: at chance (average online accuracy ≤ 1.2 / classes) for three tasks in a row.")
-    flags = sorted({flag for cell in cells for flag in cell.flagged})
-    for flag, begun in ((MIXED, "by one code"), (MIXED_KIND, "on one kind of device")):
-        if flag in flags:
-            flags.remove(flag)
-            lines.append(
-                f"{flag}: how many runs were begun {begun} and ended {begun[:2]} another; their values are in the mean."
-            )
-    if REFILLED in flags:
-        flags.remove(REFILLED)
-        lines.append(
-            f"{REFILLED}: how many runs were killed, lost their replay memory and went on with an empty one; their "
-            "values are in the mean."
-        )
-    if flags:
-        lines.append(f"{', '.join(flags)}: how many runs their agent says this of; their values are in the mean.")
+    flags = {flag for cell in cells for flag in cell.flagged}
+    lines += [f"{flag}: {meaning}" for flag, meaning in FLAGS.items() if flag in flags]
+    if others := sorted(flags - FLAGS.keys()):
+        lines.append(f"{', '.join(others)}: how many runs their agent says this of; their values are in the mean.")
     if superseded := sum(cell.superseded for cell in cells):
         lines.append(f"Left out: {superseded} runs whose settings and seed were run again later under another id.")
     return lines

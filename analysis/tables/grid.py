@@ -1,25 +1,30 @@
-"""A table of means as words, and as lines of values for programs."""
+"""Tables of means over seeds: a cell for each activation on each benchmark, or under each intervention."""
 
 import json
 from collections.abc import Callable
+from functools import partial
 
 from analysis.outcomes import over_tasks
-from analysis.tables.listing import NOTHING, Listing, signed
+from analysis.tables.build import build
+from analysis.tables.caption import caption
+from analysis.tables.listing import NOTHING, Listing, fields, signed, with_sd
+from analysis.tables.missing import training_command
 from analysis.tables.result import Cell, Heading, Result
-from analysis.tables.table import Table
-from plasticity_lab.records.measures import Measure
+from analysis.tables.table import Table, measured
 
 ABOVE = "above ref."
-"""The heading of what a cell has more than the reference column of its row."""
+"""The heading of the differences from the reference column."""
+Words = Callable[[Heading], str]
+"""A row's heading → the words of one of its cells."""
 
 
 def grid(table: Table[Result], result: Result) -> Listing:
-    """The table, each column with what stands beside it. Ours to the left, so that numbers line up before notes."""
-    header, right = [table.rows], set()
+    """The table. Ours stands to the left of the paper's, so that numbers line up in front of notes."""
+    header, right, sides = [table.rows], set(), {}
     for column in result.columns:
-        beside = _beside(result, column)
-        header += [column.label, *beside]
-        right |= set(range(len(header) - len(beside), len(header)))
+        sides[column] = _sides(result, column)
+        header += [column.label, *(heading for heading, _ in sides[column])]
+        right |= set(range(len(header) - len(sides[column]), len(header)))
     body, bold, notes = [], set(), {}
     for row in result.rows:
         cells = [row.label]
@@ -27,16 +32,17 @@ def grid(table: Table[Result], result: Result) -> Listing:
             cell, place = result.cells.get((row, column)), (len(body), len(cells))
             if cell and (cell.best or cell.alike):
                 bold.add(place)
-            if cell and (said := _notes(cell)):
-                notes[place] = said
-            cells += _fields(result, row, column)
+            if cell and (words := _notes(cell)):
+                notes[place] = words
+            cells.append(with_sd(result.metric.number, cell.mean, cell.sd) if cell else NOTHING)
+            cells += [words_of(row) for _, words_of in sides[column]]
         body.append(cells)
     return Listing(
         name=table.name,
         title=result.title,
         header=header,
         body=body,
-        lines=_cell_lines(result),
+        lines=[_line(result, row, column) for row in result.rows for column in result.columns],
         right=frozenset(right),
         bold=frozenset(bold),
         notes=notes,
@@ -45,62 +51,75 @@ def grid(table: Table[Result], result: Result) -> Listing:
     )
 
 
-def _cell_lines(result: Result) -> list[dict[str, object]]:
-    """One line for each pair of row and column, column of a CSV → value, every number in full."""
-    return [
-        {
-            "table": result.table.name,
-            "metric": result.metric.name,
-            "unit": result.metric.unit,
-            **result.selection,
-            result.table.columns: column.name,
-            "column": column.label,
-            "data": column.data,
-            result.table.rows: row.name,
-            "row": row.label,
-            **_cell_line(result, row, column, result.cells.get((row, column))),
-        }
-        for row in result.rows
-        for column in result.columns
-    ]
+def _sides(result: Result, column: Heading) -> list[tuple[str, Words]]:
+    """The columns to the right of a column's cells: heading, and words by row."""
+    cells = {row: result.cells[row, column] for row in result.rows if (row, column) in result.cells}
+
+    def paper(row: Heading) -> str:
+        value, mark = result.paper.get((row.name, column.name)), "‡" if column.unlike else ""
+        return f"{with_sd(result.metric.number, value.mean, value.sd)}{mark}" if value else NOTHING
+
+    def difference(value: float | None) -> str:
+        return NOTHING if value is None else signed(value, result.metric.places)
+
+    sides: list[tuple[str, Words]] = [("paper", paper)] if result.paper else []
+    if _is_compared(result, column):
+        sides.append(("diff", lambda row: difference(_difference(result, row, column))))
+    if any(place[1] == column for place in result.above):
+        sides.append((ABOVE, lambda row: difference(result.above.get((row, column)))))
+    for measure in result.beside:
+        values = {row: cell.beside[measure.name] for row, cell in cells.items()}
+        shown = {row: measure.number(value * measure.scale) for row, value in values.items() if value is not None}
+        if shown:
+            sides.append((measure.label, lambda row, shown=shown: shown.get(row, NOTHING)))
+    return sides
 
 
-def _cell_line(result: Result, row: Heading, column: Heading, cell: Cell | None) -> dict[str, object]:
-    paper = result.paper.get((row.name, column.name))
-    printed = {"paper_mean": paper.mean if paper else None, "paper_sd": paper.sd if paper else None}
+def _is_compared(result: Result, column: Heading) -> bool:
+    """Whether the paper's numbers are shown next to runs of its protocol."""
+    return bool(result.cells) and not column.unlike and any(name == column.name for _, name in result.paper)
+
+
+def _difference(result: Result, row: Heading, column: Heading) -> float | None:
+    """Our mean less the paper's, if the two can be compared."""
+    cell = result.cells.get((row, column))
+    if cell is None or cell.mean is None or cell.paper is None or not _is_compared(result, column):
+        return None
+    return cell.mean - cell.paper.mean
+
+
+def _line(result: Result, row: Heading, column: Heading) -> dict[str, object]:
+    """The line of a row and a column in the CSV, every number in full."""
+    table, cell, paper = result.table, result.cells.get((row, column)), result.paper.get((row.name, column.name))
+    line = {
+        "table": table.name,
+        "metric": result.metric.name,
+        "unit": result.metric.unit,
+        **result.selection,
+        table.columns: column.name,
+        "column": column.label,
+        "data": column.data,
+        table.rows: row.name,
+        "row": row.label,
+    }
+    printed = {f"paper_{name}": value for name, value in fields(paper, "mean", "sd").items()}
     if cell is None:
-        return {**printed, "missing": result.fill.get((row, column))}
-    difference = _difference(result, column, cell)
+        command = training_command(table, result.selection, [row.name], [column.name], column, row.settings)
+        return {**line, **printed, "missing": command}
+    compared = {**printed, "difference": _difference(result, row, column)}
+    if table.reference:
+        compared[f"above_{table.reference}"] = result.above.get((row, column))
+    compared["paper_unlike"] = "; ".join(column.unlike) if paper else None
     return {
+        **line,
         "settings": json.dumps(cell.own, ensure_ascii=False, sort_keys=True),
-        "mean": cell.mean,
-        "sd": cell.sd,
-        "n": cell.n,
-        "expected": cell.expected,
-        "waiting": cell.waiting,
-        "diverged": cell.diverged,
-        "failed": cell.failed,
+        **fields(cell, "mean", "sd", "n", "expected", "waiting", "diverged", "failed"),
         **({"stopped": cell.stopped} if cell.stopped else {}),
         "collapsed": cell.collapsed,
         **cell.flagged,
-        **_without(cell),
-        **printed,
-        "difference": difference,
-        **({f"above_{result.table.reference}": result.above.get((row, column))} if result.table.reference else {}),
-        "paper_unlike": "; ".join(column.unlike) if paper else None,
-        "best": cell.best,
-        "not_told_from_best": cell.alike,
-        "significant": cell.significant,
-        "next": cell.next,
-        "t_against_next": cell.against_next.t if cell.against_next else None,
-        "p_against_next": cell.against_next.p if cell.against_next else None,
-        "no_p_because": cell.against_next.reason if cell.against_next else None,
-        "df_against_next": cell.against_next.df if cell.against_next else None,
-        "holm_p_against_next": cell.holm,
-        "paired_p_against_next": cell.paired.p if cell.paired else None,
-        "g_against_next": cell.effect.g if cell.effect else None,
-        "g_low": cell.effect.low if cell.effect else None,
-        "g_high": cell.effect.high if cell.effect else None,
+        **_without_value(cell),
+        **compared,
+        **_judgement(cell),
         **cell.beside,
         "mixed": json.dumps(cell.mixed) if cell.mixed else None,
         "values": json.dumps(cell.values),
@@ -110,70 +129,35 @@ def _cell_line(result: Result, row: Heading, column: Heading, cell: Cell | None)
     }
 
 
-def _without(cell: Cell) -> dict[str, object]:
-    """What finished runs lack, where they lack something."""
-    said = {"no_episode": cell.no_episode, "no_value": cell.no_value}
-    of_tasks = over_tasks(cell.some_tasks) if cell.some_tasks else None
-    return {name: value for name, value in {**said, "over_tasks": of_tasks}.items() if value}
+def _without_value(cell: Cell) -> dict[str, object]:
+    """The done runs that lack something, in columns that only tables with such runs have."""
+    over = over_tasks(cell.some_tasks) if cell.some_tasks else None
+    lacking = {**fields(cell, "no_episode", "no_value"), "over_tasks": over}
+    return {name: value for name, value in lacking.items() if value}
 
 
-def _beside(result: Result, column: Heading) -> list[str]:
-    """The headings of what stands beside a column's cells."""
-    differs = ["diff"] if _is_compared(result, column) else []
-    above = [ABOVE] if _has_reference(result, column) else []
-    return [*["paper"] * result.has_reported, *differs, *above, *(each.label for each in _shown_beside(result, column))]
-
-
-def _shown_beside(result: Result, column: Heading) -> list[Measure]:
-    """Those of what stands beside cells that a cell of the column has."""
-    cells = [cell for (_, of), cell in result.cells.items() if of == column]
-    return [each for each in result.beside if any(cell.beside.get(each.name) is not None for cell in cells)]
-
-
-def _has_reference(result: Result, column: Heading) -> bool:
-    """Whether a cell of the column can be compared with the reference column."""
-    return any(of == column for _, of in result.above)
-
-
-def _is_compared(result: Result, column: Heading) -> bool:
-    """Whether the paper's numbers stand beside runs of its own protocol."""
-    return bool(result.cells) and not column.unlike and any(name == column.name for _, name in result.paper)
-
-
-def _difference(result: Result, column: Heading, cell: Cell) -> float | None:
-    if cell.mean is None or cell.paper is None or not _is_compared(result, column):
-        return None
-    return cell.mean - cell.paper.mean
-
-
-def _fields(result: Result, row: Heading, column: Heading) -> list[str]:
-    """A cell and what stands beside it."""
-    cell, number = result.cells.get((row, column)), result.metric.number
-    fields = [_mean_sd(number, cell.mean, cell.sd) if cell else NOTHING]
-    if result.has_reported:
-        paper = result.paper.get((row.name, column.name))
-        mark = "‡" if column.unlike else ""
-        fields.append(f"{_mean_sd(number, paper.mean, paper.sd)}{mark}" if paper else NOTHING)
-    if _is_compared(result, column):
-        difference = _difference(result, column, cell) if cell else None
-        fields.append(NOTHING if difference is None else signed(difference, result.metric.places))
-    if _has_reference(result, column):
-        above = result.above.get((row, column))
-        fields.append(NOTHING if above is None else signed(above, result.metric.places))
-    for shown in _shown_beside(result, column):
-        value = cell.beside[shown.name] if cell else None
-        fields.append(NOTHING if value is None else shown.number(value * shown.scale))
-    return fields
-
-
-def _mean_sd(number: Callable[[float], str], mean: float | None, sd: float | None) -> str:
-    if mean is None:
-        return NOTHING
-    return number(mean) if sd is None else f"{number(mean)} ± {number(sd)}"
+def _judgement(cell: Cell) -> dict[str, object]:
+    """The comparison of a cell with the others of its column."""
+    test, effect = fields(cell.against_next, "t", "p", "reason", "df"), fields(cell.effect, "g", "low", "high")
+    return {
+        "best": cell.best,
+        "not_told_from_best": cell.alike,
+        "significant": cell.significant,
+        "next": cell.next,
+        "t_against_next": test["t"],
+        "p_against_next": test["p"],
+        "no_p_because": test["reason"],
+        "df_against_next": test["df"],
+        "holm_p_against_next": cell.holm,
+        "paired_p_against_next": cell.paired.p if cell.paired else None,
+        "g_against_next": effect["g"],
+        "g_low": effect["low"],
+        "g_high": effect["high"],
+    }
 
 
 def _notes(cell: Cell) -> str:
-    """Behind a mean: † where it is significant; what is missing or went wrong, as ` (4/5, 1 diverged)`."""
+    """The words behind a mean: † if it is significant; missing runs and failures, such as ` (4/5, 1 diverged)`."""
     counts = {"diverged": cell.diverged, "failed": cell.failed, "stopped early": cell.stopped}
     counts |= {"collapsed": cell.collapsed, **cell.flagged}
     notes = [] if cell.complete else [f"{cell.n}/{cell.expected}"]
@@ -182,3 +166,11 @@ def _notes(cell: Cell) -> str:
     notes += [f"{cell.no_value} without a value"] * bool(cell.no_value)
     notes += [f"over {over_tasks(cell.some_tasks)} tasks"] if cell.some_tasks else []
     return "†" * cell.significant + (f" ({', '.join(notes)})" if notes else "")
+
+
+means = partial(Table, build=build, render=grid, caption=caption, measured=measured)
+"""A table whose cells are the means of `cell`, next to the paper's values.
+
+The paper's values are of `cell`, or of the metric in a line's `metric_read_as`; and of runs without an intervention,
+unless interventions are the columns. If `cell` is None, there is a table for the main metric of each agent.
+"""

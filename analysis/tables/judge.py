@@ -1,4 +1,4 @@
-"""Which cell of a column is the best, and how it stands against the others."""
+"""Find the best cell of a column, and test it against the others."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -19,56 +19,49 @@ Cells = Mapping[Heading, Cell]
 def judged(
     cells: Cells, table: Table[Result], shown: Measure, effect: Method
 ) -> tuple[dict[Heading, Cell], dict[Heading, list[Welch]]]:
-    """The cells of a column with the best marked, and the tests that the best was put to.
+    """The cells of a column with the best marked, and the tests of the best.
 
-    Only complete cells are ranked and tested; none where the metric has no better direction.
+    Only complete cells are ranked and tested; none, if the metric has no better direction. A cell is marked as alike if
+    Welch's test of it and the best has a p that is not below the table's level. A pair without a test gets no mark.
 
-    A cell from which the best is not told apart is marked as alike: Welch's test of the two has a p that is not below
-    the table's level. Where there is no test, nothing is said of it.
-
-    Against the next best, each is tested against the one after it; against all, the best alone, against each of them.
-    effect: by what the intervals of effect sizes are made.
+    If the table compares with the next best, each cell is tested against the one after it; if it compares with all, the
+    best alone is tested, against each of them.  effect: the method of the effect sizes' intervals.
     """
-    if not shown.better:
-        return dict(cells), {}
     sign = 1 if shown.better == "less" else -1
     ranked = sorted((head for head in cells if cells[head].complete), key=lambda head: sign * cells[head].mean)
-    if not ranked:
+    if not shown.better or not ranked:
         return dict(cells), {}
-    found = dict(cells)
+    first, marked = ranked[0], dict(cells)
     for head in ranked:
-        best = cells[head].mean == cells[ranked[0]].mean
-        found[head] = replace(cells[head], best=best, alike=not best and _alike(cells, ranked[0], head, table.level))
+        best = cells[head].mean == cells[first].mean
+        test = welch(cells[first].values, cells[head].values)
+        alike = not best and test.p is not None and not test.significant(table.level)
+        marked[head] = replace(cells[head], best=best, alike=alike)
     if table.against == "all":
-        found[ranked[0]], tests = _against_all(found, ranked, table.level, effect)
-        return found, {ranked[0]: tests}
+        marked[first], tests = _against_all(marked, ranked, table.level, effect)
+        return marked, {first: tests}
     for head, after in itertools.pairwise(ranked):
-        found[head] = _against(found, head, after, table.level, effect)
-    first = found[ranked[0]].against_next
-    return found, {ranked[0]: [first]} if first else {}
+        marked[head] = _against(marked, head, after, table.level, effect)
+    test = marked[first].against_next
+    return marked, {first: [test]} if test else {}
 
 
 def corrected(cells: Mapping[Place, Cell], tests: Mapping[Place, Sequence[Welch]]) -> dict[Place, Cell]:
-    """The cells of a table with Holm's correction of all tests that it is read for: those of each column's best.
+    """The cells of a table with Holm's correction for the tests of all columns' best cells.
 
-    Where the best was put to several tests, the greatest corrected p of them is its own.
+    A best cell with several tests gets the greatest of its corrected p.
     """
-    read_for = [(best, test) for best, of in tests.items() for test in of]
+    places = [best for best, of_best in tests.items() for _ in of_best]
+    p_values = holm([test.p for of_best in tests.values() for test in of_best])
     p_of: dict[Place, list[float]] = {}
-    for (best, _), p in zip(read_for, holm([test.p for _, test in read_for]), strict=True):
+    for best, p in zip(places, p_values, strict=True):
         if p is not None:
             p_of.setdefault(best, []).append(p)
-    return dict(cells) | {best: replace(cells[best], holm=max(of)) for best, of in p_of.items()}
-
-
-def _alike(cells: Cells, best: Heading, other: Heading, level: float) -> bool:
-    """Whether the best is not told apart from another cell."""
-    test = welch(cells[best].values, cells[other].values)
-    return test.p is not None and not test.significant(level)
+    return dict(cells) | {best: replace(cells[best], holm=max(of_best)) for best, of_best in p_of.items()}
 
 
 def _against(cells: Cells, head: Heading, other: Heading, level: float, effect: Method) -> Cell:
-    """A cell with its comparison with another; a mark of significance is the best's alone."""
+    """A cell with its comparison with another; only the best is marked as significant."""
     cell, values = cells[head], (cells[head].values, cells[other].values)
     test = welch(*values)
     return replace(
@@ -82,7 +75,7 @@ def _against(cells: Cells, head: Heading, other: Heading, level: float, effect: 
 
 
 def _against_all(cells: Cells, ranked: Sequence[Heading], level: float, effect: Method) -> tuple[Cell, list[Welch]]:
-    """The best with its comparison with the one from which it is told apart the least, and its tests against all."""
+    """The best with its comparison with the cell of the least significant difference, and its tests against all."""
     best, *others = ranked
     if not others:
         return cells[best], []

@@ -1,23 +1,25 @@
-"""A table as every rendering shows it: headings, lines of words, a caption."""
+"""A table as every format shows it: headings, lines of words, a caption; and a choice of its columns."""
 
+import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from plasticity_lab.errors import ConfigError
+
 NOTHING = "–"
-"""What stands where there is no value."""
+"""The mark of a missing value."""
 
 
 @dataclass(frozen=True)
 class Listing:
     """A table as words.
 
-    name: of its files. header, body: as wide as each other. lines: what its CSV has, column → value. right: the
-    columns that are aligned to the right. long: the columns whose cells may be broken into lines. bold: (line, column)
-    of cells. notes: (line, column) → what stands behind the words of a cell and is never bold. caption:
-    its sentences, one a line. blocks: columns that stay together where the table is broken into several below each
-    other, each behind the first column, since a window is too narrow for all; none where it is not broken. heading:
-    what a LaTeX caption begins with, where that is not the title. is_ours: whether anything in it is from runs, or from
-    conf/.
+    name: of its files. header, body: equally wide. lines: the lines of its CSV, column → value. right: the columns that
+    are aligned to the right. long: the columns whose cells may be broken into lines. bold: (line, column) of cells.
+    notes: (line, column) → words behind a cell, which are never bold. caption: its sentences, one a line. blocks: sets
+    of columns that stay together if a narrow window breaks the table into several below each other, each with the first
+    column; empty if the table is never broken. heading: the start of the LaTeX caption; None: the title. is_ours:
+    whether anything in it comes from runs or from conf/.
     """
 
     name: str
@@ -36,20 +38,73 @@ class Listing:
 
 
 def formatted(listing: Listing, bold: Callable[[str], str], escape: Callable[[str], str]) -> Listing:
-    """The listing with its headings and cells as a format has them: escaped, bold where they are, with their notes."""
-    body = [
-        [
-            (bold(escape(cell)) if (line, place) in listing.bold else escape(cell))
-            + escape(listing.notes.get((line, place), ""))
-            for place, cell in enumerate(cells)
-        ]
-        for line, cells in enumerate(listing.body)
-    ]
+    """The listing with headings and cells in one format: escaped, bold where marked, with their notes."""
+    body = []
+    for line, cells in enumerate(listing.body):
+        words = [bold(escape(cell)) if (line, at) in listing.bold else escape(cell) for at, cell in enumerate(cells)]
+        body.append([word + escape(listing.notes.get((line, at), "")) for at, word in enumerate(words)])
     header = [escape(heading) for heading in listing.header]
     return replace(listing, header=header, body=body, bold=frozenset(), notes={})
 
 
 def signed(value: float, places: int) -> str:
-    """A difference, with its sign; none before what is rounded to 0."""
+    """A difference with its sign; a difference that is rounded to 0 has none."""
     rounded = round(value, places)
     return f"{rounded:+,.{places}f}" if rounded else f"{0:,.{places}f}"
+
+
+def with_sd(number: Callable[[float], str], mean: float | None, sd: float | None) -> str:
+    """A mean and its SD, if there is one, in the form that `number` gives."""
+    if mean is None:
+        return NOTHING
+    return number(mean) if sd is None else f"{number(mean)} ± {number(sd)}"
+
+
+def fields(source: object | None, *names: str) -> dict[str, object]:
+    """Fields of an object as columns of a CSV; None in each column if there is no object."""
+    return {name: getattr(source, name, None) for name in names}
+
+
+def add_columns(command: argparse.ArgumentParser) -> None:
+    """The option of a command that shows tables."""
+    command.add_argument(
+        "--columns", nargs="+", metavar="HEADING", help="only these columns, in this order; CSV has all"
+    )
+
+
+def with_columns(listings: Sequence[Listing], names: Sequence[str] | None) -> list[Listing]:
+    """The tables with their first column and the columns of these headings, in this order; None: with all columns.
+
+    A heading may be given without its brackets, as "IQM" for "IQM [95 %]". The lines of the CSV stay complete.
+    Raises ConfigError, naming the headings, if no table has one of them.
+    """
+    if names is None:
+        return [*listings]
+    for name in names:
+        if not any(_place(listing, name) for listing in listings):
+            there = dict.fromkeys(heading for listing in listings for heading in listing.header[1:])
+            raise ConfigError(f"No table here has a column '{name}'; --columns takes {'; '.join(there)}.")
+    return [_with(listing, [place for name in names if (place := _place(listing, name))]) for listing in listings]
+
+
+def _place(listing: Listing, name: str) -> int | None:
+    """The place of a column behind the first; None without that heading."""
+    for place, heading in enumerate(map(str.casefold, listing.header)):
+        if place and name.casefold() in (heading, heading.partition(" [")[0]):
+            return place
+    return None
+
+
+def _with(listing: Listing, chosen: Sequence[int]) -> Listing:
+    places = [0, *chosen]
+    new = {place: at for at, place in enumerate(places)}
+    return replace(
+        listing,
+        header=[listing.header[place] for place in places],
+        body=[[line[place] for place in places] for line in listing.body],
+        right=frozenset(new[place] for place in listing.right if place in new),
+        long=frozenset(new[place] for place in listing.long if place in new),
+        bold=frozenset((line, new[place]) for line, place in listing.bold if place in new),
+        notes={(line, new[place]): words for (line, place), words in listing.notes.items() if place in new},
+        blocks=(),
+    )

@@ -1,4 +1,4 @@
-"""What computed the runs of a table: code, device and mode, and where runs that were made differently are averaged."""
+"""The code, device and mode that computed a table's runs, and the means over runs that were computed differently."""
 
 import operator
 from collections import Counter
@@ -11,15 +11,20 @@ from plasticity_lab.records.own_classes import same_code
 
 Made = Mapping[str, Any]
 MOST = 4
-"""How many cells a caption names before it only counts them."""
+"""The number of cells that a caption names before it only counts them."""
 
 
 def _commit(made: Made, shared: bool = False) -> str | None:
-    """«1234567890ab», with a digest if it does not tell the code.  shared: if other code has the same commit."""
+    """«1234567890ab», with a digest if the commit does not determine the code.
+
+    shared: whether other code has the same commit.
+    """
     commit, code, dirty = made.get("commit"), made.get("code"), made.get("dirty")
     if commit is None:
         return f"none (code {code})" if code else None
-    more = [*(["changed checkout"] if dirty else []), *([f"code {code}"] if code and (dirty or shared) else [])]
+    more = ["changed checkout"] if dirty else []
+    if code and (dirty or shared):
+        more.append(f"code {code}")
     return f"{commit[:12]} ({', '.join(more)})" if more else commit[:12]
 
 
@@ -33,10 +38,9 @@ def _data(made: Made) -> str | None:
 
 
 def _classes(made: Made) -> str | None:
-    """Classes of somebody's own, each with the digest of its code."""
-    if not (classes := made.get("classes")):
-        return None
-    return " and ".join(f"{target} {digest}" for target, digest in sorted(classes.items()))
+    """Classes from outside the package, each with the digest of its code."""
+    classes = made.get("classes") or {}
+    return " and ".join(f"{target} {digest}" for target, digest in sorted(classes.items())) or None
 
 
 CODE: Mapping[str, Callable[[Made], str | None]] = {"commit": _commit, "torch": _torch}
@@ -46,46 +50,45 @@ MACHINE: Mapping[str, Callable[[Made], str | None]] = {
     "mode": lambda made: made.get("mode"),
     "device": lambda made: made.get("device"),
 }
-"""What must not differ between the runs of a mean without being said; precision is a setting, and splits columns."""
+"""Facts that a caption names if they differ between the runs of a mean; precision is a setting, and splits columns."""
 
 
 def mixed(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
-    """In what the making of these runs differs: data, own code, mode or device → of how many runs it was which."""
-    found = {name: _counts(rows, of) for name, of in MACHINE.items()}
-    return {name: dict(counts) for name, counts in found.items() if len(counts) > 1}
+    """Differences in how these runs were computed: data, own code, mode or device → value → number of runs."""
+    counts = {name: _counts(rows, read) for name, read in MACHINE.items()}
+    return {name: dict(of_value) for name, of_value in counts.items() if len(of_value) > 1}
 
 
 def made_lines(rows: Sequence[Row], mixes: Mapping[str, Mapping[str, Mapping[str, int]]]) -> list[str]:
-    """What a caption says of it: by which code and on what the finished runs were computed, and which means mix.
+    """Sentences of a caption: the code and the machines of the finished runs, and the means over different ones.
 
-    mixes: what a mean is of → what `mixed` says of its runs.
+    mixes: the name of a mean → `mixed` of its runs.
     """
-    ended = [row for row in {row.run: row for row in rows}.values() if row.status == "done"]
-    named = {name: _counts(ended, of) for name, of in {**CODE, **MACHINE}.items() if name != "data"}
-    named["precision"] = Counter(row.study["precision"] for row in ended if "precision" in row.study)
-    words = [_said(name, counts) for name, counts in named.items() if counts]
+    done = [row for row in {row.run: row for row in rows}.values() if row.status == "done"]
+    counts = {name: _counts(done, read) for name, read in {**CODE, **MACHINE}.items() if name != "data"}
+    counts["precision"] = Counter(row.study["precision"] for row in done if "precision" in row.study)
+    words = [_said(name, of_value) for name, of_value in counts.items() if of_value]
     lines = [f"Computed by {', '.join(words)}."] if words else []
-    if begun := _counts_of_earlier_parts(ended, _other_code):
+    if begun := _counts_of_earlier_parts(done, _other_code):
         lines.append(f"Begun by other code than ended them: {_said('', begun)}.")
-    if begun := _counts_of_earlier_parts(ended, _other_kind):
+    if begun := _counts_of_earlier_parts(done, _other_kind):
         lines.append(f"Begun on another kind of device than ended them: {_said('device', begun)}.")
-    blends = [
-        f"{what} ({'; '.join(_said(name, counts) for name, counts in differing.items())})"
-        for what, differing in mixes.items()
-        if differing
-    ]
+    blends = []
+    for mean, differing in mixes.items():
+        if differing:
+            blends.append(f"{mean} ({'; '.join(_said(name, of_value) for name, of_value in differing.items())})")
     if blends:
         more = f", and {len(blends) - MOST} more" if len(blends) > MOST else ""
         lines.append(f"Means over runs that were not made alike: {', '.join(blends[:MOST])}{more}.")
     return lines
 
 
-def _counts(rows: Iterable[Row], of: Callable[[Made], str | None]) -> Counter[str]:
-    return Counter(word for row in rows if (word := of(row.provenance)))
+def _counts(rows: Iterable[Row], read: Callable[[Made], str | None]) -> Counter[str]:
+    return Counter(word for row in rows if (word := read(row.provenance)))
 
 
 def _other_code(part: Made, later: Made) -> str | None:
-    """The code of a part, as far as the next part's differs from it; None if nothing differs."""
+    """The code of a part, as far as it differs from the next part's; None if nothing differs."""
     words = []
     before, after = (made.get("code") or made.get("commit") for made in (part, later))
     if before != after:
@@ -104,7 +107,7 @@ def _other_kind(part: Made, later: Made) -> str | None:
 
 
 def _counts_of_earlier_parts(rows: Iterable[Row], other: Callable[[Made, Made], str | None]) -> Counter[str]:
-    """How many runs have a part that something else ended, by the words of `other` for a part and the next one."""
+    """The number of runs with a part that differs from the next one, by the words of `other`."""
     pairs = (pair for row in rows for pair in pairwise(row.provenance.get("parts", [])))
     return Counter(words for part, later in pairs if (words := other(part, later)))
 
@@ -112,6 +115,6 @@ def _counts_of_earlier_parts(rows: Iterable[Row], other: Callable[[Made, Made], 
 def _said(name: str, counts: Mapping[str, int]) -> str:
     if len(counts) == 1:
         return f"{name} {next(iter(counts))}".lstrip()
-    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    ordered = sorted(counts.items(), key=lambda count: (-count[1], count[0]))
     several = name if name in ("", "data", "own code") else f"{name}s"
     return f"{several} {', '.join(f'{word} ({count} runs)' for word, count in ordered)}".lstrip()

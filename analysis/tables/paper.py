@@ -1,39 +1,67 @@
-"""The paper's values for a table, and in what the runs beside them differ from the paper's."""
+"""The paper's values for a table, and the differences between the paper's runs and ours."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.conf import as_published
+from analysis.names import BODIES
 from analysis.reported.reported import Published, lines, value_of
+from analysis.setting_words import short_words
 from analysis.tables.table import Table
 
 COLUMNS = ("setting", "env")
-"""What files call their columns where it is not the name of the table's."""
+"""The files' names of columns that are not the table's."""
 ORDER = ("benchmark.order",)
 LENGTH = ("benchmark.tasks", "benchmark.epochs", "benchmark.steps", "benchmark.environment_steps")
+SETTING = "setting"
+"""The column with an activation's settings."""
+Values = Mapping[tuple[str, str], Published]
+"""(row, column) → the paper's value."""
+_ACROSS = {"iqm": "iqm_delta", "mean": "mean_delta", "sd": "std_delta"}
 
 
 def paper_values(table: Table[Any]) -> dict[str, dict[tuple[str, str], Published]]:
     """Metric → (row, column) → the paper's value, in the order of its files and of their lines."""
-    found: dict[str, dict[tuple[str, str], Published]] = {}
-    for line in (line for name in table.reported for line in lines(name)):
+    values: dict[str, dict[tuple[str, str], Published]] = {}
+    for line in _lines(table):
         names = {
             table.rows: line["activation"],
             **{key: line[key] for key in ("benchmark", "intervention") if key in line},
         }
         column = next(line[key] for key in (table.columns, *COLUMNS) if key in line)
         names[table.columns] = table.renamed.get(column, column)
-        if any(key in names and names[key] not in allowed for key, allowed in table.only.items()):
+        if all(key not in names or names[key] in allowed for key, allowed in table.only.items()):
+            metric = line.get("metric_read_as", table.cell or "")
+            values.setdefault(metric, {})[names[table.rows], names[table.columns]] = value_of(line)
+    return values
+
+
+def printed_values(table: Table[Any]) -> dict[tuple[str, str], str]:
+    """(activation, column) → the paper's number of a table over environments, as the paper prints it."""
+    values: dict[tuple[str, str], str] = {}
+    bodies = {shown: name for name, shown in BODIES.items()}
+    for line in _lines(table):
+        activation = line["activation"]
+        if activation not in table.only.get("activation", [activation]):
             continue
-        metric = line.get("metric_read_as", table.cell or "")
-        found.setdefault(metric, {})[names[table.rows], names[table.columns]] = value_of(line)
-    return found
+        if table.returns == "score":
+            values[activation, "score"] = f"{line['iqm']} ± {line['ci95_half_width']}"
+            if SETTING in table.beside:
+                values[activation, SETTING] = short_words(
+                    {**json.loads(line["hyperparameters"]), "lr": float(line["lr"])}
+                )
+            continue
+        mean, behind = ("reward_mean", "reward_sd") if table.returns == "return" else ("delta_mean", "delta_ci95")
+        values[activation, bodies[line["env"]]] = f"{line[mean]} ± {line[behind]}"
+        values |= {(activation, column): line[name] for column, name in _ACROSS.items() if name in line}
+    return values
 
 
 def unlike_paper(benchmark: str, study: Mapping[str, Any]) -> list[str]:
-    """In what runs of that study are not as the paper's were: first another order, then another length, then the rest.
+    """The settings in which runs of that study differ from the paper's: first the order, then the length, then others.
 
-    As published is what the files of conf/ say. Settings that a record of before does not have count as alike.
+    The files of conf/ hold the published settings. A setting that an old record lacks counts as equal.
     """
     expected = as_published(benchmark)
     differing = [key for key, value in expected.items() if key in study and study[key] != value]
@@ -43,11 +71,15 @@ def unlike_paper(benchmark: str, study: Mapping[str, Any]) -> list[str]:
 
 
 def of_another(unlike: Sequence[str]) -> str:
-    """What the paper's numbers are of, in two words, where the runs beside them differ so."""
-    kinds = {"order": ORDER, "length": LENGTH}
+    """The kind of runs that the paper's numbers are of, in two words, if our runs differ in these settings."""
     keys = {words.partition("=")[0] for words in unlike}
-    names = [name for name, of in kinds.items() if keys & {key.removeprefix("benchmark.") for key in of}]
+    kinds = {"order": ORDER, "length": LENGTH}
+    names = [kind for kind, settings in kinds.items() if keys & {key.removeprefix("benchmark.") for key in settings}]
     return f"of another {' and another '.join(names)}" if names else "of other settings"
+
+
+def _lines(table: Table[Any]) -> Iterator[dict[str, str]]:
+    return (line for file in table.reported for line in lines(file))
 
 
 def _word(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What tables of means are made of: cells by rows and columns, before they are words."""
+"""The content of a table of means: cells by rows and columns, before they are rendered."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,21 +16,23 @@ from plasticity_lab.records.measures import Measure
 class Cell:
     """The runs of one setting.
 
-    mean, sd, values (in the metric's unit), runs (their ids), seeds and beside (means, as stored) are of the finished
-    runs alone. expected: how many runs there should be; waiting: how many a plan names that have not ended. superseded:
-    runs left out because the same settings and seed were run again later. flagged: what else the records of finished
-    runs say of them → of how many. mixed: what made the finished runs, where it was not the same → of how many, as in
-    {"mode": {"eager": 2, "compiled": 3}}. own: the settings that belong to the activation. alike: whether it is not the
-    best of its column, which is not told apart from it either. best, alike and significant are False for a cell with
-    missing runs. done: the ids of all runs that finished, with a value or without; no_episode,
-    no_value: of how many of them no value is there, since no episode ended or for another reason. stopped: how many a
-    search has stopped early. some_tasks: of the
-    finished runs with a value, where no episode ended in some of their tasks: in how many of how many one did.
+    Finished runs are runs that have a value. Of them are mean, sd, values (in the metric's unit), runs (their ids),
+    seeds, beside (means, as stored), collapsed, and flagged (flag → number of runs). own: the settings that belong to
+    the activation. mixed: differences in how the finished runs were computed → number of runs, such as
+    {"mode": {"eager": 2, "compiled": 3}}. some_tasks: for each finished run in which only some tasks have an ended
+    episode, the number of these tasks and of all tasks.
 
-    against_next: Welch's test against what `next` names, the next best complete cell of the column; effect: how far
-    they lie apart. Where the best is compared with all others, it is the one from which it is told apart the least, and
-    the others have no test. Of the best of a column, paired: the paired test against `next`, where both have the same
-    seeds; holm: Welch's p corrected for all tests that the table is read for.
+    expected: the number of runs that there should be. waiting: planned runs that have not ended. stopped: runs that a
+    search stopped early. superseded: runs left out because the same settings and seed were run again later. done: the
+    ids of all done runs, with a value or without; no_episode, no_value: how many of them have no value because no
+    episode ended, or for another reason.
+
+    best: it is the best of its column; alike: it is not, and is not significantly different from the best. best, alike
+    and significant are False for a cell with missing runs. against_next: Welch's test against the cell that `next`
+    names, the next best complete cell of the column; effect: the effect size of that pair. If the table compares the
+    best with all others, `next` is the cell with the least significant difference, and the other cells have no test.
+    For the best of a column, paired: the paired test against `next`, if both have the same seeds; holm: Welch's p,
+    corrected for all tests that the table is read for.
     """
 
     mean: float | None
@@ -66,18 +68,18 @@ class Cell:
 
     @property
     def complete(self) -> bool:
-        """Whether every run that should be there has finished with a value."""
+        """Whether every expected run has finished with a value."""
         return self.n > 0 and self.n == self.expected
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A row or a column: the name it stands for, its heading, and what tells it from another of the same name.
+    """A row or a column.
 
-    settings: those in which its runs differ from others of that name, as a command gives them. Of a column, what the
-    caption says of its runs: data; cautions, as `cautions_of` has them; seeds; and unlike: in which settings, and how,
-    they are not as the paper's were, as in "order=shuffle, there fixed" (empty where the paper's number of a cell
-    stands beside runs of its own protocol).
+    name: the name in the store; label: its heading. settings: the settings in which its runs differ from other runs of
+    that name, as a command gives them. For a column, facts that the caption tells: data; cautions, from `cautions_of`;
+    seeds; and unlike: the settings that differ from the paper's, such as "order=shuffle, there fixed" (empty if the
+    paper's number belongs to the same protocol).
     """
 
     name: str
@@ -97,11 +99,9 @@ Place = tuple[Heading, Heading]
 class Result:
     """A table of one selection of runs: cells by row and column; a pair without runs has no cell.
 
-    runs: what it was made of. metric: what the cells show. beside: what stands next to them. paper: the paper's values
-    of the metric by the names of row and column, also of those without runs. has_reported: whether it has any. fill:
-    the command that trains what a pair lacks, or why there is none. tests: for how many of them Holm's correction was
-    made. above: by how much the mean of a cell is above that of its row in the reference column, where both are there,
-    in the metric's unit.
+    metric: the metric of the cells. beside: the measures next to them. paper: the paper's values of the metric by the
+    names of row and column, with or without runs. tests: the number of tests that Holm's correction is for. above: the
+    mean of a cell less the mean of its row in the reference column, if both exist, in the metric's unit.
     """
 
     table: "Table[Result]"
@@ -112,14 +112,17 @@ class Result:
     rows: Sequence[Heading]
     columns: Sequence[Heading]
     cells: Mapping[Place, Cell]
-    has_reported: bool
     paper: Mapping[tuple[str, str], Published] = field(default_factory=dict)
-    fill: Mapping[Place, str] = field(default_factory=dict)
     tests: int = 0
     above: Mapping[Place, float] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
-        """The table's, with the metric and what was selected."""
-        names = [name for choice, name in self.selection.items() if (choice, name) != ("intervention", "none")]
-        return f"{self.table.title}: {self.metric.title}" + (f" ({', '.join(names)})" if names else "")
+        """The table's title, with the metric and the selection."""
+        return f"{self.table.title}: {self.metric.title}{chosen_words(self.selection)}"
+
+
+def chosen_words(selection: Mapping[str, str]) -> str:
+    """A selection behind a title, such as " (as_published, full, best)"; no intervention is not named."""
+    names = [name for choice, name in selection.items() if (choice, name) != ("intervention", "none")]
+    return f" ({', '.join(names)})" if names else ""

@@ -1,35 +1,42 @@
-"""Tables over several environments: returns, Plasticity Scores and changes of the generalization gap, by activation.
+"""Tables over several environments: returns, plasticity scores and changes of the generalization gap, by activation.
 
-They are made of what a run returned in the last part of each of its stages, and in the test after it.
+A run counts with its return at the end of each of its stages, and in the test after the stage.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from analysis.rows import Row
+from analysis.rows import Row, grouped, key, varying
+from analysis.setting_words import short_words
 from analysis.statistics.bounded import Spread
 from analysis.statistics.gap import gap_change, gap_summary
 from analysis.statistics.interval import interval
 from analysis.statistics.method import TODAY, Method, Methods, shared
-from analysis.statistics.normalise import Normalised, failed
+from analysis.statistics.normalise import FLOOR, PERCENTILES, Normalised, failed
 from analysis.statistics.plasticity_score import PlasticityScores, plasticity_scores
 from analysis.statistics.summaries import mean_sd
-from analysis.tables.arms import arms_of, flags_of, selections
+from analysis.statistics.welch import welch
 from analysis.tables.made_by import mixed
 from analysis.tables.stages import cycle_returns, without_episode
 from analysis.tables.table import Table
 
+SELECTED_BY = ("protocol", "schedule", "hyperparams", "intervention")
+PUBLISHED = "as published"
+"""The heading of intervals by the paper's method, if ours are made by another."""
+Places = frozenset[tuple[str, str]]
+"""(label of an arm, column)."""
+
 
 @dataclass(frozen=True)
 class Shown:
-    """A number of ours: the value, what stands behind ± or between brackets, how many runs of it failed, and how many
-    it is without since no episode ended in them.
+    """A number of ours, with the number behind ± or the ends of its interval.
 
-    published: the ends of the interval as the paper makes it, where that is another. reason: why there is no interval
-    where one is to be expected. values: of the runs that it is a mean of, by which the best is told from others.
+    failed: how many of its runs failed. no_episode: how many runs it lacks because no episode ended in them. published:
+    the ends of the interval by the paper's method, if it is another method. reason: why it has no interval, if it
+    should have one. values: the values of the runs that it is a mean of, for tests.
     """
 
     value: float | None
@@ -46,12 +53,12 @@ class Shown:
 
 @dataclass(frozen=True)
 class Arm:
-    """The numbers of an activation at one setting by column; of how many runs, of how many that should be there, how
-    many diverged, were stopped by an error or early by a search, and what else their agent says of how many. own: the
-    setting. mixed: in what their making differs, as `made_by.mixed` has it.
+    """The numbers of an activation at one setting by column, and counts of its runs.
 
-    Of the finished runs that have no number here: no_episode, those with a task in which no episode ended; unread,
-    those whose returns by task are not at hand; incomplete, those that lack a task, a second cycle or the tests.
+    own: the setting. n: runs with a number; expected: runs that there should be. stopped: runs that a search stopped
+    early. Finished runs without a number: no_episode, with a task in which no episode ended; unread, without their
+    returns by task; incomplete, without a task, a second cycle or the tests. flagged: flag → number of runs. mixed:
+    differences in how the runs were computed, from `made_by.mixed`.
     """
 
     activation: str
@@ -60,8 +67,8 @@ class Arm:
     n: int
     expected: int
     diverged: int
+    failed: int
     stopped: int
-    stopped_early: int
     no_episode: int
     unread: int
     incomplete: int
@@ -71,12 +78,11 @@ class Arm:
 
 @dataclass(frozen=True)
 class Scores:
-    """The arms of one selection of runs, by their labels: the activation, with what tells it from others of it.
+    """The arms of one selection of runs, by their labels.
 
-    bounds: what the scores were normalised by, of a table of scores; spread: by what they are told apart, where bounds
-    are drawn anew. methods: of the intervals.
-    printed_best: where the numbers are those of the table as it was printed, since the returns that they are of were
-    not kept: the (label, column) of those that were the best before they were rounded.
+    bounds: the returns that became the scores 0 and 1, for a table of scores; spread: for tests of scores whose bounds
+    depend on the runs. methods: of the intervals. printed_best: the best (label, column) before rounding, if the
+    numbers are those of the printed table because the returns were not kept.
     """
 
     selection: Mapping[str, str]
@@ -85,108 +91,193 @@ class Scores:
     bounds: Normalised | None = None
     spread: Spread | None = None
     methods: Methods = field(default_factory=lambda: TODAY)
-    printed_best: frozenset[tuple[str, str]] | None = None
+    printed_best: Places | None = None
+
+    @property
+    def has_published(self) -> bool:
+        """Whether a number has an interval by the paper's method, too."""
+        return any(shown.published for arm in self.arms.values() for shown in arm.columns.values())
+
+
+def selections(rows: Sequence[Row]) -> list[tuple[Mapping[str, str], list[Row]]]:
+    """The runs by selection (group → option) and by study."""
+    groups = grouped(rows, lambda row: (*(getattr(row, name) for name in SELECTED_BY), key(row.study)))
+    return [({name: getattr(groups[at][0], name) for name in SELECTED_BY}, groups[at]) for at in sorted(groups)]
+
+
+def arms_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Label → the runs of one activation at one setting, each once: runs of different settings are never averaged."""
+    arms: dict[str, list[Row]] = {}
+    for name, runs in grouped({row.run: row for row in rows}.values(), lambda row: row.activation).items():
+        differing = varying(row.own for row in runs)
+        for row in runs:
+            label = f"{name} ({short_words(row.own, differing)})" if differing else name
+            arms.setdefault(label, []).append(row)
+    return arms
+
+
+def flags_of(rows: Sequence[Row]) -> dict[str, int]:
+    """Flag, such as unstable → how many of these runs have it."""
+    names = dict.fromkeys(name for row in rows for name, is_so in row.flags.items() if is_so)
+    return {name: sum(bool(row.flags.get(name)) for row in rows) for name in names}
 
 
 def scores(table: Table[Scores], rows: Sequence[Row]) -> list[Scores]:
-    """One for each selection of the table's runs, and for each way in which their settings differ otherwise.
+    """One for each selection and each study of the table's runs.  rows: with their stages, from `Table.ready`."""
+    return [_as_printed(table.name, _scores(table, *selected)) for selected in selections(table.about(rows))]
 
-    rows: the finished ones with their stages, as `Table.ready` gives them.
+
+def best(table: Table[Scores], found: Scores) -> Places:
+    """The best complete arm of each column; the lowest, for a gap. A column of one arm has no best."""
+    if found.printed_best is not None:
+        return found.printed_best
+    choose = min if table.returns == "gap" else max
+    places = set()
+    for column in dict.fromkeys(column for arm in found.arms.values() for column in arm.columns if column != "sd"):
+        values = {label: shown.value for label, shown in _complete(found.arms, column).items()}
+        if len(values) > 1:
+            of_best = choose(values.values())
+            places |= {(label, column) for label, value in values.items() if value == of_best}
+    return frozenset(places)
+
+
+def alike(table: Table[Scores], found: Scores) -> Places:
+    """The arms that are not significantly different from the best of their column, at the table's level.
+
+    Welch's test compares means; a bootstrap that draws the bounds again compares scores. Numbers without a test, such
+    as numbers over environments without an interval, are left out.
     """
-    return [_scores(table, chosen, alike) for chosen, alike in selections(table.about(rows))]
+    places = set()
+    for label, column in best(table, found):
+        complete = _complete(found.arms, column)
+        for other in complete.keys() - {label}:
+            p = _p(found.spread, label, other, complete)
+            if p is not None and p >= table.level and complete[other].value != complete[label].value:
+                places.add((other, column))
+    return frozenset(places)
+
+
+def _p(spread: Spread | None, label: str, other: str, complete: Mapping[str, Shown]) -> float | None:
+    if spread is None:
+        return welch(complete[label].values, complete[other].values).p
+    (p,) = spread.p_of(label, other, np.array([complete[label].value - complete[other].value]))
+    return None if np.isnan(p) else float(p)
+
+
+def _complete(arms: Mapping[str, Arm], column: str) -> dict[str, Shown]:
+    """The numbers of the arms that are ranked in a column."""
+    there = {label: arm.columns.get(column) for label, arm in arms.items() if arm.n == arm.expected}
+    return {
+        label: shown for label, shown in there.items() if shown and shown.value is not None and not shown.no_episode
+    }
 
 
 def _scores(table: Table[Scores], selection: Mapping[str, str], rows: Sequence[Row]) -> Scores:
     by_arm, methods = arms_of(rows), shared(row.methods for row in rows)
     ends = {row.run: _ends(table, row) for runs in by_arm.values() for row in runs}
-    whole = {name: [row for row in runs if ends[row.run] is not None] for name, runs in by_arm.items()}
+    with_ends = {name: [row for row in runs if ends[row.run] is not None] for name, runs in by_arm.items()}
     # (first and last cycle, training and test, N seeds, M environments)
-    values = {name: np.stack([ends[row.run] for row in runs], axis=2) for name, runs in whole.items() if runs}
+    values = {name: np.stack([ends[row.run] for row in runs], axis=2) for name, runs in with_ends.items() if runs}
     found = None
     if table.returns == "score" and values:
         returns = {name: arm[1, 0] for name, arm in values.items()}
         found = plasticity_scores(returns, method=methods["score"], published=methods.get("published"))
     most = max(len(runs) for runs in by_arm.values())
-    arms = {
-        name: Arm(
+    arms = {}
+    for name, runs in by_arm.items():
+        whole, without = with_ends[name], [row for row in runs if ends[row.run] is None]
+        arms[name] = Arm(
             activation=runs[0].activation,
             own=runs[0].own,
             columns=_columns(table, name, values[name], found, methods["gap"]) if name in values else {},
-            n=len(whole[name]),
+            n=len(whole),
             expected=len(runs) if all(row.planned for row in runs) else most,
             diverged=sum(row.status == "diverged" for row in runs),
-            stopped=sum(row.status == "failed" for row in runs),
-            stopped_early=sum(row.status == "stopped" for row in runs),
-            no_episode=sum(ends[row.run] is None and bool(without_episode(row)) for row in runs),
+            failed=sum(row.status == "failed" for row in runs),
+            stopped=sum(row.status == "stopped" for row in runs),
+            no_episode=sum(bool(without_episode(row)) for row in without),
             unread=sum(row.status == "done" and row.stages is None for row in runs),
-            incomplete=sum(
-                ends[row.run] is None and row.stages is not None and not without_episode(row) for row in runs
-            ),
-            flagged=flags_of(whole[name]),
-            mixed=mixed(whole[name]),
+            incomplete=sum(row.stages is not None and not without_episode(row) for row in without),
+            flagged=flags_of(whole),
+            mixed=mixed(whole),
         )
-        for name, runs in by_arm.items()
-    }
     bounds, spread = (found.normalised, found.spread) if found else (None, None)
     return Scores(selection, arms, rows, bounds, spread, methods=methods)
 
 
 def _ends(table: Table[Scores], row: Row) -> np.ndarray | None:
-    """What a finished run returned in its first and in its last cycle, in training and in tests: (2, 2, M).
+    """The returns of a finished run in its first and in its last cycle, in training and in tests: (2, 2, M).
 
-    None where a stage is missing, for a gap, where there is one cycle only or there were no tests, and where no episode
-    ended in a stage that counts: in any of the last cycle's for a score; for a gap, of the first's as well; for returns
-    in all of the last cycle's, since each environment has a number of its own.
+    None without a stage, or if no episode ended in a stage that counts: for a score, any stage of the last cycle; for
+    a gap, also any of the first; for returns, all of the last cycle. For a gap, None also with one cycle or no tests.
     """
     cycles = cycle_returns(row, table.bodies)
     if cycles is None or (table.returns == "gap" and (len(cycles) == 1 or np.isnan(cycles[[0, -1], 1]).all())):
         return None
     silent = np.isnan(cycles[[0, -1], 0])
     without = {"gap": silent.any(), "score": silent[1].any(), "return": silent[1].all()}
-    if table.returns is None or without[table.returns]:
-        return None
-    return cycles[[0, -1]]
+    return None if without[table.returns or "return"] else cycles[[0, -1]]
 
 
 def _columns(
     table: Table[Scores], name: str, ends: np.ndarray, found: PlasticityScores | None, gap: Method
 ) -> dict[str, Shown]:
-    """Column → what is shown of it.  ends: (2, 2, N, M). gap: by what the intervals of a gap are made."""
+    """Column → its number.  ends: (2, 2, N, M). gap: the method of a gap's intervals."""
     last = ends[1, 0]
-    silent = np.isnan(last).sum(axis=0)
-    lost = (failed(last) & ~np.isnan(last)).sum(axis=0)
+    silent = np.isnan(last)
+    lost = (failed(last) & ~silent).sum(axis=0)
     if table.returns == "score":
-        score = found.scores.get(name) if found else None
-        if score is None:
-            return {"score": Shown(None, failed=int(lost.sum()))}
-        theirs = found.as_published.get(name) if found else None
-        return {
-            "score": Shown(
-                score.value,
-                low=score.low,
-                high=score.high,
-                failed=int(lost.sum()),
-                published=theirs.ends if theirs and theirs.method != score.method else None,
-                reason=score.reason,
-            )
-        }
+        return {"score": _score(found, name, int(lost.sum()))}
+    columns = {}
     if table.returns == "return":
-        values = [of[~np.isnan(of)] for of in last.T]
-        means = [mean_sd(of) for of in values]
-        return {
-            environment: Shown(
-                mean.mean, sd=mean.sd, failed=int(lost[at]), no_episode=int(silent[at]), values=values[at].tolist()
-            )
-            for at, (environment, mean) in enumerate(zip(table.bodies, means, strict=True))
-        }
+        for at, body in enumerate(table.bodies):
+            values = last[~silent[:, at], at]
+            mean, count = mean_sd(values), int(silent[:, at].sum())
+            columns[body] = Shown(mean.mean, sd=mean.sd, failed=int(lost[at]), no_episode=count, values=values.tolist())
+        return columns
     change = gap_change(ends[:, 0], ends[:, 1])
     summary = gap_summary(change.change, gap.level)
-    columns = {}
-    for at, environment in enumerate(table.bodies):
+    for at, body in enumerate(table.bodies):
         found_at = interval(change.change[:, at], method=gap)
-        half = None if found_at.ends is None else float(summary.half[at])
-        lost_at, values = int(change.failed[:, at].sum()), change.change[:, at].tolist()
-        mean = float(summary.mean[at])
-        columns[environment] = Shown(mean, half_width=half, failed=lost_at, reason=found_at.reason, values=values)
-    columns["iqm"] = Shown(summary.iqm)
-    return {**columns, **({"mean": Shown(summary.overall), "sd": Shown(summary.sd)} if "mean" in table.beside else {})}
+        columns[body] = Shown(
+            float(summary.mean[at]),
+            half_width=None if found_at.ends is None else float(summary.half[at]),
+            failed=int(change.failed[:, at].sum()),
+            reason=found_at.reason,
+            values=change.change[:, at].tolist(),
+        )
+    across = {"iqm": summary.iqm, "mean": summary.overall, "sd": summary.sd}
+    shown = across if "mean" in table.beside else {"iqm": summary.iqm}
+    return columns | {column: Shown(value) for column, value in shown.items()}
+
+
+def _score(found: PlasticityScores | None, name: str, lost: int) -> Shown:
+    score = found.scores.get(name) if found else None
+    if found is None or score is None:
+        return Shown(None, failed=lost)
+    theirs = found.as_published.get(name)
+    published = theirs.ends if theirs and theirs.method != score.method else None
+    return Shown(score.value, low=score.low, high=score.high, failed=lost, published=published, reason=score.reason)
+
+
+def _as_printed(table: str, found: Scores) -> Scores:
+    """The scores with the numbers of the printed table, if the table's .json has no others for exactly these runs.
+
+    The .json of an old table has no returns by task. It has the printed numbers of all its runs together, with the
+    printed digits; a part of the runs has no numbers.
+    """
+    stored = [(row.printed or {}).get(table) for row in found.rows if row.status == "done"]
+    printed = stored[0] if stored else None
+    if printed is None or any(other != printed for other in stored) or len(stored) != printed["runs"]:
+        return found
+    if any(arm.n for arm in found.arms.values()) or not found.arms.keys() <= printed["columns"].keys():
+        return found
+    arms, runs_of = {}, arms_of(found.rows)
+    for label, arm in found.arms.items():
+        runs = [row for row in runs_of[label] if row.status == "done"]
+        columns = {column: Shown(**shown) for column, shown in printed["columns"][label].items()}
+        arms[label] = replace(arm, columns=columns, n=len(runs), unread=0, flagged=flags_of(runs), mixed=mixed(runs))
+    ends, bounds = printed.get("bounds"), None
+    if ends is not None:
+        bounds = Normalised(None, np.array(ends["low"]), np.array(ends["high"]), {}, FLOOR, PERCENTILES)
+    return replace(found, arms=arms, bounds=bounds, printed_best=frozenset(map(tuple, printed["best"])))

@@ -1,40 +1,41 @@
-"""The best setting of each activation, as the paper chooses it, and how much of its mean is luck.
+"""The best setting of each activation, chosen as the paper chooses it, and how much of its mean is luck.
 
-Settings are compared as `hyperparams=selected` compares them: on the seeds that the most runs have, by the mean of a
-metric, by the same function. A setting that diverged on one of these seeds cannot win.
+Settings are compared as by `hyperparams=selected`: on the seeds that the most runs have, by the mean of a metric. A
+setting that diverged on one of these seeds cannot win.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from analysis.metrics import metric
-from analysis.names import ACTIVATIONS, BENCHMARKS, display
+from analysis.names import ACTIVATIONS, BENCHMARKS, display, metric
 from analysis.outcomes import ended, why_none
-from analysis.rows import Row, key, varying
+from analysis.rows import Row, grouped, key, varying
 from analysis.setting_words import telling, words_of
-from analysis.statistics.selection import best_setting, compared_on
+from analysis.statistics.selection import Best, best_setting, compared_on
 from analysis.statistics.selection_bias import SelectionBias, selection_bias
 from analysis.statistics.summaries import MeanSD, mean_sd
-from analysis.tables.made_by import mixed
+from analysis.tables.caption import data_line, selection_line
+from analysis.tables.made_by import made_lines, mixed
 from plasticity_lab.records.measures import Measure
 
 BY = ("benchmark", "protocol", "schedule", "intervention")
+TAKING_PART = ("done", "diverged", "stopped")
 
 
 @dataclass(frozen=True)
 class Selected:
-    """The best setting of an activation among runs that differ in nothing but their own settings and seeds.
+    """The best setting of an activation among runs that differ only in the activation's settings and in seeds.
 
-    selection: benchmark, protocol, schedule and intervention. label: of the benchmark, with the settings in which its
-    runs differ from others of it. own: the best setting; varied: the keys in which the compared ones differ. ours: its
-    mean ± SD in the metric's unit, over the seeds that it was chosen on; bias: how much of that is luck. settings: how
-    many were compared; left_out: how many lack some of these seeds; without: how many have no value on one of them, and
-    cannot win. runs: those of the best. rows: of all that took
-    part; mixed: in what the making of the best one's runs differs, as `made_by.mixed` has it. stopped: how many runs a
-    search has stopped early, whose settings cannot win.
+    selection: benchmark, protocol, schedule and intervention. label: the benchmark, with the settings in which its runs
+    differ from other runs on it. own: the best setting; varied: the keys in which the compared settings differ. ours:
+    its mean ± SD in the metric's unit, over the seeds that it was chosen on; bias: how much of the mean is luck.
+    settings: the number of compared settings; left_out: settings that lack some of these seeds; without: settings
+    without a value on one of them, which cannot win. runs: of the best setting; mixed: differences in how these were
+    computed, from `made_by.mixed`. rows: of all settings. stopped: runs that a search stopped early, whose settings
+    cannot win.
     """
 
     activation: str
@@ -51,109 +52,118 @@ class Selected:
     runs: Sequence[str]
     rows: Sequence[Row]
     mixed: Mapping[str, Mapping[str, int]]
-    stopped: int = 0
+    stopped: int
 
     @property
     def name(self) -> str:
-        """The label as people read it."""
-        benchmark = self.selection["benchmark"]
-        return self.label.replace(benchmark, display(BENCHMARKS, benchmark), 1)
+        """The label with the display name of the benchmark."""
+        return shown_label(self.label, self.selection["benchmark"])
 
 
-def selections(rows: Sequence[Row], metric_name: str | None = None) -> list[Selected]:
-    """One for each activation × benchmark × intervention that has two settings or more to choose between.
+Found = tuple[Sequence[Selected], Sequence[str]]
+"""The best settings that one table shows, and a sentence for each search without one."""
 
-    metric_name: by which; None: what the runs' agent names first. Runs that were only asked for as `selected` report a
-    selection, and take part in none.
+
+def selections_by(
+    rows: Sequence[Row], metric_name: str | None, table_of: Callable[[Selected], Hashable]
+) -> list[Found]:
+    """The best settings, one list for each table; the searches without a best are told in the first table."""
+    found, lost = selections(rows, metric_name)
+    first, *others = grouped(found, table_of).values() or [[]]
+    return [(first, lost), *((several, []) for several in others)]
+
+
+def selections(rows: Sequence[Row], metric_name: str | None = None) -> Found:
+    """The best setting of each activation × benchmark × intervention that has at least two settings to choose from.
+
+    metric_name: the metric to choose by; None: the main metric of the runs' agent. Runs that were requested only as
+    `selected` report a selection, and take part in none.
     """
-    found = []
-    stopped = _groups(rows, metric_name, ("stopped",))
-    for place, by_run in sorted(_groups(rows, metric_name).items()):
-        *names, label, activation, _ = place
-        of = _selected(activation, dict(zip(BY, names, strict=True)), label, list(by_run.values()), metric_name)
-        found += [replace(of, stopped=len(stopped.get(place, ())))] if of else []
-    return found
-
-
-def without_winner(rows: Sequence[Row], metric_name: str | None = None) -> list[str]:
-    """Of which activations several settings were tried and none can be chosen, and why, a sentence each."""
-    lines = []
-    for (*names, label, activation, metric_of), by_run in sorted(_groups(rows, metric_name).items()):
-        runs, chosen = list(by_run.values()), dict(zip(BY, names, strict=True))
-        measure = metric(metric_of, [runs[0].declared])
-        of_setting, results = _results(runs, measure)
-        why = why_none(ended(runs), metric_of)
-        if len(of_setting) > 1 and why and best_setting(results, measure.better) is None:
-            shown = label.replace(chosen["benchmark"], display(BENCHMARKS, chosen["benchmark"]), 1)
-            lines.append(
-                f"No choice for {display(ACTIVATIONS, activation)} on {shown}: of {len(of_setting)} settings none "
-                f"has a value on all seeds; {why}."
-            )
-    return lines
-
-
-def _groups(
-    rows: Sequence[Row], metric_name: str | None, statuses: Sequence[str] = ("done", "diverged")
-) -> dict[tuple[str, ...], dict[str, Row]]:
-    """Selection, label, activation and metric → the runs among which is chosen, by their ids."""
     labels = _labels(rows)
-    groups: dict[tuple[str, ...], dict[str, Row]] = {}
+    groups: dict[tuple[str, ...], dict[tuple[str, bool], Row]] = {}
     for row in rows:
         measure = metric(metric_name or row.declared.headline, [row.declared])
-        if row.hyperparams != "selected" and measure.better and row.status in statuses:
+        if row.hyperparams != "selected" and measure.better and row.status in TAKING_PART:
             label = labels[*_selection(row), id(row.study)]
             place = (*_selection(row), label, row.activation, measure.name)
-            groups.setdefault(place, {})[row.run] = row
-    return groups
+            groups.setdefault(place, {})[row.run, row.status == "stopped"] = row
+    found, lost = [], []
+    for place in sorted(groups):
+        *_, label, activation, name = place
+        runs = [row for row in groups[place].values() if row.status != "stopped"]
+        if not runs:
+            continue
+        measure = metric(name, [runs[0].declared])
+        of_setting = grouped(runs, lambda row: key(row.own))
+        results = {word: {_seeds(row): _value(row, measure) for row in same} for word, same in of_setting.items()}
+        best, why = best_setting(results, measure.better), why_none(ended(runs), name)
+        if best and best.settings > 1:
+            found.append(_selected(label, measure, of_setting, results, best, len(groups[place]) - len(runs)))
+        elif best is None and len(of_setting) > 1 and why:
+            lost.append(
+                f"No choice for {display(ACTIVATIONS, activation)} on {shown_label(label, runs[0].benchmark)}: of "
+                f"{len(of_setting)} settings none has a value on all seeds; {why}."
+            )
+    return found, lost
 
 
 def _selected(
-    activation: str, selection: Mapping[str, str], label: str, rows: Sequence[Row], metric_name: str | None
-) -> Selected | None:
-    measure = metric(metric_name or rows[0].declared.headline, [rows[0].declared])
-    of_setting, results = _results(rows, measure)
-    best = best_setting(results, measure.better)
-    if best is None or best.settings < 2:
-        return None
-    seeds, settings = compared_on(results)
-    lost = sum(any(results[word][seed] is None for seed in seeds) for word in settings)
-    values = np.array([[_number(results[word][seed]) for seed in seeds] for word in settings])
-    winners = sorted((row for row in of_setting[best.setting] if _seeds(row) in seeds), key=_seeds)
+    label: str,
+    measure: Measure,
+    of_setting: Mapping[str, Sequence[Row]],
+    results: Mapping[str, Mapping[tuple[int, int], float | None]],
+    best: Best[str, tuple[int, int]],
+    stopped: int,
+) -> Selected:
+    rows = [row for same in of_setting.values() for row in same]
+    _, settings = compared_on(results)
+    values = [[results[word][seed] for seed in best.seeds] for word in settings]
+    winners = sorted((row for row in of_setting[best.setting] if _seeds(row) in best.seeds), key=_seeds)
+    activation = winners[0].activation
     return Selected(
         activation=activation,
-        selection=selection,
+        selection={name: getattr(winners[0], name) for name in BY},
         label=label,
         measure=measure,
         own=winners[0].own,
         varied=varying(of_setting[word][0].own for word in settings),
-        ours=mean_sd([_number(_value(row, measure)) for row in winners]),
-        bias=selection_bias(values, f"{activation} on {label}", measure.better),
+        ours=mean_sd(np.array([_value(row, measure) for row in winners], dtype=float)),
+        bias=selection_bias(np.array(values, dtype=float), f"{activation} on {label}", measure.better),
         settings=best.settings,
         left_out=best.left_out,
-        without=lost,
+        without=sum(None in of_word for of_word in values),
         runs=tuple(row.run for row in winners),
         rows=rows,
         mixed=mixed(winners),
+        stopped=stopped,
     )
 
 
-def _results(
-    rows: Sequence[Row], measure: Measure
-) -> tuple[dict[str, list[Row]], dict[str, dict[tuple[int, int], float | None]]]:
-    """By setting: its runs, and its value at each seed."""
-    of_setting: dict[str, list[Row]] = {}
-    for row in rows:
-        of_setting.setdefault(key(row.own), []).append(row)
-    return of_setting, {word: {_seeds(row): _value(row, measure) for row in of} for word, of in of_setting.items()}
+def shown_label(label: str, benchmark: str) -> str:
+    """A label with the display name of its benchmark."""
+    return label.replace(benchmark, display(BENCHMARKS, benchmark), 1)
+
+
+def provenance(found: Sequence[Selected]) -> list[str]:
+    """The caption of the runs that took part: data, protocol, schedule, code and machine."""
+    of_label: dict[str, list[Row]] = {}
+    for selected in found:
+        of_label.setdefault(selected.name, []).extend(selected.rows)
+    return [
+        *selection_line(found[0].selection),
+        *(f"{label}: {data_line(rows)}." for label, rows in of_label.items()),
+        *made_lines(
+            [row for rows in of_label.values() for row in rows],
+            {f"{display(ACTIVATIONS, selected.activation)} on {selected.name}": selected.mixed for selected in found},
+        ),
+    ]
 
 
 def _labels(rows: Sequence[Row]) -> dict[tuple[Any, ...], str]:
-    """Selection and id of a study → the benchmark, with the settings in which it differs from others selected alike."""
-    alike: dict[tuple[str, ...], dict[int, Mapping[str, Any]]] = {}
-    for row in rows:
-        alike.setdefault(_selection(row), {})[id(row.study)] = row.study
+    """(selection, id of a study) → the benchmark, with the settings in which it differs from others so selected."""
     labels = {}
-    for selection, studies in alike.items():
+    for selection, alike in grouped(rows, _selection).items():
+        studies = {id(row.study): row.study for row in alike}
         differing = telling(studies.values())
         for which, study in studies.items():
             words = words_of(study, differing)
@@ -166,7 +176,7 @@ def _selection(row: Row) -> tuple[str, ...]:
 
 
 def _seeds(row: Row) -> tuple[int, int]:
-    """The seeds of its tasks and of its weights."""
+    """The seeds of the tasks and of the first weights."""
     seed, stream, init = row.seeds
     return (seed if stream is None else stream, seed if init is None else init)
 
@@ -174,7 +184,3 @@ def _seeds(row: Row) -> tuple[int, int]:
 def _value(row: Row, measure: Measure) -> float | None:
     value = row.summary.get(measure.name) if row.status == "done" else None
     return None if value is None else value * measure.scale
-
-
-def _number(value: float | None) -> float:
-    return np.nan if value is None else value

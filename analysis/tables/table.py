@@ -1,4 +1,4 @@
-"""What a table is: a declaration, and the functions by which it is built, rendered and captioned."""
+"""A table: its declaration, the functions that build, render and caption it, and the runs that it is made of."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,15 +7,18 @@ from typing import Any, Generic, Literal, TypeVar
 
 from analysis.conf import has
 from analysis.names import NAMES
+from analysis.outcomes import ended, why_none
 from analysis.rows import Row
 from analysis.tables.listing import Listing
 from analysis.tables.stages import Metrics, with_stages
+from plasticity_lab.errors import ConfigError
 
 Found = TypeVar("Found")
-"""What a kind of table finds of rows, before it is words."""
+"""The content of a kind of table, before it is rendered."""
 Measured = Callable[["Table[Any]", Sequence[Row], str | None], tuple[list[Row], list[Row]]]
-"""A table, rows and the metric that is asked for → the rows that it is made of, and those left out since their agents
-measure something else.  Raises ConfigError, naming what is there, if no run's summary has the value.
+"""A table, rows and the requested metric → the rows that the table is made of, and the rows that are left out because
+their agents measure something else.  Raises ConfigError, naming the values that exist, if no run's summary has the
+value.
 """
 
 
@@ -26,92 +29,154 @@ def everything(table: "Table[Any]", rows: Sequence[Row], metric_name: str | None
 
 @dataclass(frozen=True)
 class Table(Generic[Found]):
-    """A table.  It is made in three steps, each a function that is given the table first.
+    """A table.  Three functions make it, each with the table as its first argument.
 
-    build: rows and the metric that is asked for → what is found of them, one for each selection of runs; without any,
-    what is there without runs, as the paper's numbers.
-    render: one of those → headings, cells, and the lines of a CSV.
-    caption: one of those → sentences.
+    build: rows and the requested metric → the contents, one for each selection of runs; without any, a content that
+    needs no runs, such as the paper's numbers.
+    render: a content → headings, cells, and the lines of a CSV.
+    caption: a content → sentences.
 
-    All other fields say of which runs it is and what it shows; each kind of table reads those that it needs.
+    The other fields select the runs and the values; each kind of table reads the fields that it needs.
     """
 
     name: str
-    """Of its files, and for the command."""
+    """The name in the command and of the files."""
     title: str
     build: "Callable[[Table[Found], Sequence[Row], str | None], Sequence[Found]]"
     render: "Callable[[Table[Found], Found], Listing]"
     caption: "Callable[[Table[Found], Found], Sequence[str]]"
     measured: Measured = everything
-    """Which rows a command makes it of."""
+    """Selects the rows that a command makes the table of."""
     runs: Literal["needed", "shown", "unused"] = "needed"
-    """Whether a store is needed, looked at where there is one, or not asked for."""
+    """Whether a store is needed, is read if there is one, or is never read."""
     rows: str = "activation"
-    """The field of `analysis.rows.Row` that its rows are of."""
+    """The field of `analysis.rows.Row` that names the table's rows."""
     columns: str = "benchmark"
-    """The field that its columns are of."""
+    """The field that names the table's columns."""
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Fields of `Row` → the names of which the table is made, in its order; all, where nothing is said."""
+    """Fields of `Row` → the names that the table has, in its order; a field that is missing here may have any name."""
     cell: str | None = None
-    """The summary value whose mean ± SD a cell shows; None: the one that the runs' agent names first."""
+    """The summary value whose mean ± SD a cell shows; None: the main metric of the runs' agent."""
     also: Sequence[str] = ()
-    """Summary values that have a table each after it."""
+    """Further summary values, each with a table of its own behind the first."""
     beside: Sequence[str] = ()
-    """What is shown next to the cells or behind them, as what an accuracy costs."""
+    """Values that are shown next to the cells or behind them, such as the cost of an accuracy."""
     reported: Sequence[str | Path] = ()
     """CSV files with the paper's values, in analysis/reported or with their paths."""
     source: str = ""
-    """What the paper calls them."""
+    """The paper's name of these values."""
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """What those files call a column → its name here."""
+    """The files' names of columns → our names."""
     experiment: str | None = None
-    """The preset of conf/experiment/ that trains its runs; "{benchmark}" in it stands for each benchmark."""
+    """The preset of conf/experiment/ that trains its runs; "{benchmark}" in it is replaced by each benchmark."""
     against: Literal["next", "all"] = "next"
-    """With what the best of a column is compared: the next best, or all others."""
+    """The best of a column is compared with the next best, or with all others."""
     level: float = 0.05
-    """Of that test."""
+    """The level of that test."""
     reference: str | None = None
-    """A column with which the cells of a row are compared, as in "fresh_each_task"."""
+    """A column with which the cells of a row are compared, such as "fresh_each_task"."""
     returns: Literal["return", "score", "gap"] | None = None
-    """What it shows of the returns by task of bodies in turn; None: it is not made of them."""
+    """The value that the table shows of returns by task; None: it shows no returns by task."""
     bodies: Sequence[str] = ()
-    """Those bodies, in its order."""
+    """The bodies of a table of returns, in its order."""
 
     def listings(
         self, rows: Sequence[Row], metric_name: str | None = None, metrics: Metrics | None = None
     ) -> list[Listing]:
-        """What it shows of some rows, one for each selection of runs that they hold.
+        """The rendered table, one listing for each selection of runs.
 
-        metrics: reads what runs measured along their way, for a table of returns by task.
+        metrics: reads the runs' metrics, for a table of returns by task.
         """
-        found = self.build(self, self.ready(rows, metrics), metric_name)
-        return [self.listing(each) for each in found]
+        contents = self.build(self, self.ready(rows, metrics), metric_name)
+        return [self.listing(content) for content in contents]
 
-    def listing(self, found: Found) -> Listing:
-        """One of those that it is built to, as words with their caption."""
-        return replace(self.render(self, found), caption=self.caption(self, found))
+    def listing(self, content: Found) -> Listing:
+        """One content as words with its caption."""
+        return replace(self.render(self, content), caption=self.caption(self, content))
 
     def about(self, rows: Sequence[Row]) -> list[Row]:
-        """The rows that it is about."""
+        """The rows that have the names of `only`."""
         return [row for row in rows if all(getattr(row, name) in allowed for name, allowed in self.only.items())]
 
     def ready(self, rows: Sequence[Row], metrics: Metrics | None) -> list[Row]:
-        """The rows with all that it is made of, so that they make it again where the metrics are not at hand."""
+        """The rows with everything that the table is made of, so that they make it again without the metrics."""
         if self.returns is None:
             return list(rows)
         about = self.about(rows)
-        known = dict(zip(map(id, about), with_stages(about, metrics), strict=True))
-        return [known.get(id(row), row) for row in rows]
+        complete = dict(zip(map(id, about), with_stages(about, metrics), strict=True))
+        return [complete.get(id(row), row) for row in rows]
 
     def lacks(self) -> list[str]:
-        """The choices that all its runs need and this version has not, as in "benchmark=split_cifar100"."""
-        fixed = {group: names for group, names in self.only.items() if group in NAMES}
+        """The choices that all its runs need and this version lacks, such as "benchmark=split_cifar100"."""
         return [
             f"{group}={','.join(names)}"
-            for group, names in fixed.items()
-            if names and not any(has(group, name) for name in names)
+            for group, names in self.only.items()
+            if group in NAMES and names and not any(has(group, name) for name in names)
         ]
 
     def needs_runs(self) -> bool:
-        """Whether a store is looked at: not for what stands in conf/, nor for what no run of this version can fill."""
+        """Whether a store is read: not for a table of conf/, nor for a table that no run of this version can fill."""
         return self.runs == "needed" and not self.lacks()
+
+
+def measured(table: Table[Any], rows: Sequence[Row], metric_name: str | None) -> tuple[list[Row], list[Row]]:
+    """The rows of a table whose agents measure its value, and the rows left out. A table of main metrics keeps all
+    rows, and so does a table whose value no agent measures.
+
+    Raises ConfigError, naming the values that exist, if no run's summary has the value.
+    """
+    rows, shown = table.about(rows), metric_name or table.cell
+    _check(rows, shown)
+    # No record tells yet what the agent of a waiting run measures. A table that names its benchmarks keeps such a run.
+    keeps_waiting = "benchmark" in table.only
+    return _without(rows, [row for row in _lacking(rows, shown) if not (keeps_waiting and row.status == "waiting")])
+
+
+def compared(table: Table[Any], rows: Sequence[Row], metric_name: str | None) -> tuple[list[Row], list[Row]]:
+    """The rows whose agents measure the value by which settings are compared, and the rows left out.
+
+    If some agents measure it and no run has a value, the caption tells this for each search.  Raises ConfigError if no
+    agent measures it.
+    """
+    if not _about(rows, metric_name):
+        _check(rows, metric_name)
+    return _without(rows, _lacking(rows, metric_name))
+
+
+def _wanted(rows: Sequence[Row], shown: str | None) -> set[str]:
+    return {shown} if shown else {row.declared.headline for row in rows}
+
+
+def _about(rows: Sequence[Row], shown: str | None) -> list[Row]:
+    """The rows whose agents measure one of the wanted values."""
+    wanted = _wanted(rows, shown)
+    return [row for row in rows if wanted & row.declared.summaries.keys()]
+
+
+def _check(rows: Sequence[Row], shown: str | None) -> None:
+    """Raises ConfigError if runs have ended, and none of them has a shown value."""
+    names = {name for row in rows for name, value in row.summary.items() if isinstance(value, int | float)}
+    wanted, about = _wanted(rows, shown), _about(rows, shown)
+    if names & wanted or all(row.status == "waiting" for row in rows):
+        return
+    title = "' or '".join(sorted(wanted))
+    undefined = {
+        row.declared.summaries[name].undefined for row in about for name in wanted & row.declared.summaries.keys()
+    }
+    if about and all(undefined):
+        raise ConfigError(f"'{title}' is not defined for these runs: {'; '.join(sorted(undefined))}.")
+    if not about and names:
+        raise ConfigError(f"No run's summary has '{title}'; there are {', '.join(sorted(names))}.")
+    raise ConfigError(f"No run has a value of '{title}': {why_none(ended(about or rows), sorted(wanted)[0])}.")
+
+
+def _lacking(rows: Sequence[Row], shown: str | None) -> list[Row]:
+    return [row for row in rows if shown not in row.declared.summaries]
+
+
+def _without(rows: Sequence[Row], lacking: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """The runs without the lacking rows, and these; all, if every row lacks the value."""
+    if len(lacking) == len(rows):
+        return list(rows), []
+    left_out = {row.run for row in lacking}
+    return [row for row in rows if row.run not in left_out], list(lacking)

@@ -16,23 +16,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from launch.command import resolve
 from plasticity_lab.component import as_typed, load, typed
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.exits import check_words, leave, status_of
 from plasticity_lab.records.files import write_atomically
 from plasticity_lab.run import Run
-from plasticity_lab.taxonomy.curve import Profile, curve
-from plasticity_lab.taxonomy.properties import PROPERTIES, dead_band, dead_intervals, floor, floor_kind, kink_at_0, side
+from plasticity_lab.taxonomy.curve import Profile, points
+from plasticity_lab.taxonomy.properties import PROPERTIES, facts
 
 ROOT = Path(__file__).resolve().parents[2]
 DERIVED = ROOT / "analysis/derived"
 DEFINITIONS = {name: words for name, (words, _) in PROPERTIES.items()}
 AN_EXAMPLE = "activation=swish activation.beta=2"
 TABLES = {"best_split_cifar100": "Table B2", "best_supervised": "Table E2", "best_ppo": "Table F1"}
-"""File of conf/published → its table, but for the lines of G4."""
+"""File of conf/published → its table, except for the lines of G4."""
 G4 = ("bo_prelu", "rselu")
 BOUNDS = {"alpha_min": 0.6, "alpha_max": 0.8}
 FIGURES = {
@@ -43,7 +41,7 @@ FIGURES = {
                  ("α at 0.8, its upper bound", "bo_prelu", {**BOUNDS, "alpha_init": 0.8 - 1e-6})],
     "figureG2": [("R-SeLU", "rselu", {"lower": 0.9232, "upper": 2.4232})],
 }  # fmt: skip
-"""The paper's figure → label, activation and settings of each line, as its caption has them, which names no bounds of
+"""The paper's figure → label, activation and settings of each line, from its caption, which names no bounds of
 Randomized Smooth-Leaky. A learned slope never reaches its bounds: it is drawn 1e-6 away.
 """
 
@@ -66,8 +64,8 @@ def published() -> list[tuple[str, Run]]:
     found = []
     for file, table in TABLES.items():
         for line in csv.DictReader((ROOT / f"conf/published/{file}.csv").read_text(encoding="utf-8").splitlines()):
-            where = f"{'Table G4' if line['activation'] in G4 else table}, {line['benchmark']}"
-            found.append((where, named(line["activation"], json.loads(line["hyperparameters"]))))
+            place = f"{'Table G4' if line['activation'] in G4 else table}, {line['benchmark']}"
+            found.append((place, named(line["activation"], json.loads(line["hyperparameters"]))))
     return found
 
 
@@ -80,50 +78,26 @@ def by_words(words: Sequence[str], folder: Path | None = None) -> list[Run]:
     return resolve([*words, *(["--config-dir", str(folder)] if folder else [])]).runs
 
 
-def facts(run: Run) -> dict[str, Any]:
-    """The properties of a run's activation, numbers rounded to six decimals."""
-    activation: Any = run.component("activation")
-    profile = Profile(activation)
-    marks = {name: holds(profile) for name, (_, holds) in PROPERTIES.items()}
-    numbers = {
-        "dead_band": dead_band(profile),
-        "dead_intervals": dead_intervals(profile),
-        "floor": floor(profile),
-        "floor_kind": floor_kind(profile),
-        "kink": kink_at_0(profile),
-        "kinks": profile.kinks,
-        "side": side(profile),
-        "lowest_slope": profile.near.slope.min().item(),
-        "highest_slope": profile.near.slope.max().item(),
-    }
-    return {**_of(run), "marks": marks, **_rounded(numbers, ".6f")}
+def shape(run: Run) -> dict[str, Any]:
+    """The facts of a run's activation, numbers rounded to six decimals."""
+    return _described(run, facts(Profile(run.component("activation"))), ".6f")
 
 
-def drawn(run: Run, low: float, high: float, points: int) -> dict[str, Any]:
-    """The curve of a run's activation, to six digits; φ′ jumps upright, between points 1e-9 to both sides of a kink."""
-    activation: Any = run.component("activation")
-    kinks = [x for x, _ in Profile(activation).kinks if low <= x <= high]
-    regular = torch.linspace(low, high, points, dtype=torch.float64)
-    regular = regular[[all(abs(x - kink) > 1e-6 for kink in kinks) for x in regular.tolist()]]
-    beside = torch.tensor([kink + away for kink in kinks for away in (-1e-9, 1e-9)], dtype=torch.float64)
-    x = torch.cat([regular, beside]).sort().values
-    shown = curve(activation, x)
-    ends = [curve(activation, x, end) for end in (0.0, 1.0)] if activation.randomised else []
-    lines = {"x": x.tolist(), "value": shown.value.T.tolist(), "slope": shown.slope.T.tolist()}
-    of_ends = {f"{what}_ends": [getattr(end, what).T.tolist() for end in ends] or None for what in ("value", "slope")}
-    return {**_of(run), **_rounded({**lines, **of_ends}, ".6g")}
+def drawn(run: Run, low: float, high: float, count: int) -> dict[str, Any]:
+    """The curve of a run's activation, to six digits."""
+    return _described(run, points(run.component("activation"), low, high, count), ".6g")
 
 
 def activations() -> dict[str, Any]:
-    """The definitions, and the facts of every activation at its default settings and at each that the paper found best.
+    """The definitions, and every activation at its default settings and at each that the paper found best.
 
-    Equal settings stand once, with all their uses: "default", or a table and its benchmark.
+    Equal settings are listed once, with all their uses: "default", or a table and its benchmark.
     """
     used: dict[str, tuple[Run, list[str]]] = {}
     for use, run in [*(("default", run) for run in defaults().values()), *published()]:
         used.setdefault(f"{run.name('activation')} {as_typed(run.settings('activation'))}", (run, []))[1].append(use)
-    shapes = [{"uses": uses, **facts(run)} for run, uses in used.values()]
-    return {"definitions": DEFINITIONS, "shapes": sorted(shapes, key=lambda shape: shape["activation"])}
+    shapes = [{"uses": uses, **shape(run)} for run, uses in used.values()]
+    return {"definitions": DEFINITIONS, "shapes": sorted(shapes, key=lambda entry: entry["activation"])}
 
 
 def curves() -> dict[str, Any]:
@@ -147,8 +121,8 @@ def as_text(data: Mapping[str, Any]) -> str:
     return "{" + ",\n".join(f"{json.dumps(key)}: {lines(content)}" for key, content in data.items()) + "}\n"
 
 
-def _of(run: Run) -> dict[str, Any]:
-    return {"activation": run.name("activation"), "settings": run.settings("activation")}
+def _described(run: Run, data: Mapping[str, Any], form: str) -> dict[str, Any]:
+    return {"activation": run.name("activation"), "settings": run.settings("activation"), **_rounded(data, form)}
 
 
 def _rounded(value: Any, form: str) -> Any:
@@ -161,34 +135,37 @@ def _rounded(value: Any, form: str) -> Any:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Does what the command line says → its exit status, as `status_of` has it."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    return status_of(lambda: _done(given))
+    """Runs the command line → its exit status, from `status_of`."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    return status_of(lambda: _run(words))
 
 
-def _done(given: Sequence[str]) -> int:
-    check_words(given)
-    asked = _parser().parse_args(given)
+def _run(words: Sequence[str]) -> int:
+    check_words(words)
+    asked = _parser().parse_args(words)
     if asked.command == "derive":
         for name, content in {"activations": activations(), "curves": curves()}.items():
             write_atomically(asked.out / f"{name}.json", as_text(content).encode())
         print(f"Written: {asked.out}/{{activations.json,curves.json}}")
         return 0
-    if asked.command == "facts":
-        text = as_text(
-            {"definitions": DEFINITIONS, "shapes": [facts(run) for run in by_words(asked.words, asked.config_dir)]}
-        )
-    else:
-        low, high = asked.between
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise ConfigError(f"--between is {low:g} {high:g}; the first number must be below the second, both finite.")
-        text = as_text({"curves": [drawn(run, low, high, 481) for run in by_words(asked.words, asked.config_dir)]})
+    text = as_text(asked.data(asked))
     if asked.out is None:
         sys.stdout.write(text)
     else:
         write_atomically(asked.out, text.encode())
         print(f"Written: {asked.out}")
     return 0
+
+
+def _facts(asked: argparse.Namespace) -> dict[str, Any]:
+    return {"definitions": DEFINITIONS, "shapes": [shape(run) for run in by_words(asked.words, asked.config_dir)]}
+
+
+def _curves(asked: argparse.Namespace) -> dict[str, Any]:
+    low, high = asked.between
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ConfigError(f"--between is {low:g} {high:g}; the first number must be below the second, both finite.")
+    return {"curves": [drawn(run, low, high, 481) for run in by_words(asked.words, asked.config_dir)]}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -203,8 +180,9 @@ def _parser() -> argparse.ArgumentParser:
     drawing = "the curves of any activations; `python -m analysis figure activations --curves FILE` draws them"
     some = commands.add_parser("curves", parents=[words], help=drawing)
     some.add_argument("--between", nargs=2, type=float, default=(-6, 6), metavar=("LOW", "HIGH"), help="default -6 6")
+    some.set_defaults(data=_curves)
     of_facts = "properties, dead band, floor, kinks and side of any activations"
-    commands.add_parser("facts", parents=[words], help=of_facts)
+    commands.add_parser("facts", parents=[words], help=of_facts).set_defaults(data=_facts)
     return parser
 
 

@@ -1,10 +1,11 @@
-"""An activation as a function of one number: φ, φ′ and φ″ in float64, at all points that a definition needs.
+"""An activation as a function of one number: φ, φ′ and φ″ in float64.
 
 Legend: N numbers, O outputs for each of them (2 for CReLU and Deep Fourier, else 1).
 """
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,9 +14,9 @@ from plasticity_lab.activations.activation import Activation, Site
 
 END, STEP = 100.0, 0.004  # definitions are about [−100, 100] (Section 4); no point of this grid is 0
 FAR = torch.logspace(3, 4, 200, dtype=torch.float64)  # tails, beyond every scale of Table B1 (β = 0.01 turns at 100)
-SMALL = 1e-6  # a slope, a jump of the slope or a second derivative below this counts as none
+SMALL = 1e-6  # a smaller slope, jump of the slope or second derivative counts as none
 UNEXPLAINED = 1e-7  # a kink is searched for where φ′ changes over a step by this much more than φ″ explains
-OFF_CENTRE = 0.45  # intervals are not halved in their middle: there lies 0, where autograd takes some slope between
+OFF_CENTRE = 0.45  # intervals are not halved in their middle: at 0, autograd takes some slope between both sides
 
 
 @dataclass(frozen=True)
@@ -29,20 +30,20 @@ class Curve:
 
     @property
     def size(self) -> Tensor:
-        """|φ′|, (N,): the root of the sum of squares over the outputs, as a gradient comes back through all of them."""
+        """|φ′|, (N,): the root of the sum of squares over the outputs, since a gradient passes through all of them."""
         return torch.linalg.vector_norm(self.slope, dim=1)
 
     def unexplained(self, these: slice, those: slice) -> Tensor:
-        """How far φ′ changes from these points to those beyond ½(φ″ + φ″) Δx, at most over the outputs."""
+        """The change of φ′ from these points to those beyond ½(φ″ + φ″) Δx, at most over the outputs."""
         width = (self.x[those] - self.x[these]).unsqueeze(1)
         change = self.slope[those] - self.slope[these] - (self.bend[those] + self.bend[these]) * width / 2
         return change.abs().amax(dim=1)
 
 
 def curve(activation: Activation, x: Tensor, drawn: float | None = None, moved: tuple[str, int] | None = None) -> Curve:
-    """The curve of an activation as it starts, at x (N,) float64. For SwiGLU x is the gate, and its other input is 1.
+    """The curve of an activation at its start, at x (N,) float64. For SwiGLU x is the gate; the other input is 1.
 
-    drawn: the draw of a randomised activation, from 0 (its lower bound) to 1; None: its mean, as it is evaluated.
+    drawn: the draw of a randomised activation, from 0 (its lower bound) to 1; None: its mean, as in evaluation.
     moved: (name, place) of a learnable value that is 0.001 greater than its start.
     """
     at = x.detach().clone().requires_grad_()
@@ -59,11 +60,11 @@ def curve(activation: Activation, x: Tensor, drawn: float | None = None, moved: 
     return Curve(x.detach(), value.detach(), slope.detach(), bend.detach())
 
 
-def _derivative(of: Tensor, at: Tensor) -> Tensor:
-    """Each number's derivative by its own x.  of, at (N,) → (N,)."""
-    if not of.requires_grad:  # a slope that is constant
+def _derivative(output: Tensor, at: Tensor) -> Tensor:
+    """The derivative of each number by its x.  output, at (N,) → (N,)."""
+    if not output.requires_grad:  # a slope that is constant
         return torch.zeros_like(at)
-    return torch.autograd.grad(of.sum(), at, create_graph=True, allow_unused=True, materialize_grads=True)[0]
+    return torch.autograd.grad(output.sum(), at, create_graph=True, allow_unused=True, materialize_grads=True)[0]
 
 
 class Profile:
@@ -88,3 +89,23 @@ class Profile:
         ends = curve(self.activation, torch.cat([low, high])).slope
         jumps = torch.linalg.vector_norm(ends[second] - ends[first], dim=1)
         return [(x, jump) for x, jump in zip(low.tolist(), jumps.tolist(), strict=True) if jump > SMALL]
+
+
+def points(activation: Activation, low: float, high: float, count: int) -> dict[str, Any]:
+    """The curve as lists; φ′ jumps upright, between points 1e-9 to both sides of a kink.
+
+    value_ends, slope_ends: the curve at the least and at the greatest draw; None unless it is randomised.
+    """
+    kinks = [x for x, _ in Profile(activation).kinks if low <= x <= high]
+    regular = torch.linspace(low, high, count, dtype=torch.float64)
+    regular = regular[[all(abs(x - kink) > 1e-6 for kink in kinks) for x in regular.tolist()]]
+    beside = torch.tensor([kink + away for kink in kinks for away in (-1e-9, 1e-9)], dtype=torch.float64)
+    shown = curve(activation, torch.cat([regular, beside]).sort().values)
+    ends = [curve(activation, shown.x, end) for end in (0.0, 1.0)] if activation.randomised else []
+    return {
+        "x": shown.x.tolist(),
+        "value": shown.value.T.tolist(),
+        "slope": shown.slope.T.tolist(),
+        "value_ends": [end.value.T.tolist() for end in ends] or None,
+        "slope_ends": [end.slope.T.tolist() for end in ends] or None,
+    }

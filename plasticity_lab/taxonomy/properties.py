@@ -1,10 +1,11 @@
 """The properties of Tables A1 and G1, dead bands, floors and sides: each one definition, computed from a profile.
 
-The paper abbreviates the properties and leaves the definitions open. All are about an activation as it starts and as it
-is evaluated (a randomised slope at its mean), on [−100, 100] unless a definition says otherwise.
+The paper abbreviates the properties and leaves the definitions open. All are about an activation at its start and in
+evaluation (a randomised slope at its mean), on [−100, 100] unless a definition says otherwise.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,13 +13,29 @@ from torch import Tensor
 from plasticity_lab.activations.gain import normal_rule
 from plasticity_lab.taxonomy.curve import END, OFF_CENTRE, SMALL, Curve, Profile, curve
 
-DEAD = 1e-3  # |φ′| below this counts as dead (Section 4)
+DEAD = 1e-3  # a smaller |φ′| counts as dead (Section 4)
 SHORTEST = 0.1  # no hard dead zone is shorter
 NEAR_0_AND_1, LARGEST_FACTOR = 0.01, 0.99  # SelfN: mean and variance, an error of the variance
 
 
+def facts(of: Profile) -> dict[str, Any]:
+    """The marks of all properties, and the numbers that describe the function."""
+    return {
+        "marks": {name: holds(of) for name, (_, holds) in PROPERTIES.items()},
+        "dead_band": dead_band(of),
+        "dead_intervals": dead_intervals(of),
+        "floor": floor(of),
+        "floor_kind": floor_kind(of),
+        "kink": kink_at_0(of),
+        "kinks": of.kinks,
+        "side": side(of),
+        "lowest_slope": of.near.slope.min().item(),
+        "highest_slope": of.near.slope.max().item(),
+    }
+
+
 def dead_intervals(of: Profile) -> list[tuple[float, float]]:
-    """The intervals of [−100, 100] in which |φ′| < 0.001, from the left to the right, their ends exact to 1e-9."""
+    """The intervals of [−100, 100] in which |φ′| < 0.001, from left to right, their ends exact to 1e-9."""
     x, stretches = of.near.x, _stretches(of.near.size < DEAD)
     edges = [(first - 1, first) for first, _ in stretches if first > 0]
     edges += [(after, after - 1) for _, after in stretches if after < len(x)]
@@ -39,8 +56,8 @@ def dead_band(of: Profile) -> float:
 def hard_zones(of: Curve) -> list[tuple[float, float]]:
     """The intervals, at least 0.1 long, in which the slope of some output is exactly 0 and stops being so abruptly.
 
-    On one side of it |φ′| is above 1e-6 at the next point (slopes that fade reach 0 in doubles from below 1e-15); or it
-    is the whole curve.
+    On one side |φ′| is above 1e-6 at the next point (fading slopes reach 0 in doubles from below 1e-15); or the
+    interval is the whole curve.
     """
     zones = []
     for slope in of.slope.unbind(1):
@@ -53,7 +70,7 @@ def hard_zones(of: Curve) -> list[tuple[float, float]]:
 
 
 def _stretches(true: Tensor) -> list[tuple[int, int]]:
-    """The unbroken stretches in which something holds: the first place, and the first place after it."""
+    """The unbroken stretches of True: the first place, and the first place after it."""
     change = torch.cat([torch.zeros(1), true.double(), torch.zeros(1)]).diff()
     firsts, afters = (torch.nonzero(change == sign).flatten().tolist() for sign in (1, -1))
     return list(zip(firsts, afters, strict=True))
@@ -115,9 +132,9 @@ def normalises_itself(of: Profile) -> bool:
     """SelfN.  Source: Klambauer et al. 2017, whose map of (mean, variance) has an attracting fixed point at (0, 1).
 
     With weights of mean 0 the next mean is 0 whatever the last one was, so that only the variance's factor counts:
-    ½ E[(z² − 1) φ²] − E[φ] E[(z² − 1) φ], by Stein's lemma; 0.7826 of SELU.
+    ½ E[(z² − 1) φ²] − E[φ] E[(z² − 1) φ], by Stein's lemma; 0.7826 for SELU.
     """
-    z, density = (torch.from_numpy(each) for each in normal_rule())
+    z, density = (torch.from_numpy(array) for array in normal_rule())
     value, weight = curve(of.activation, z).value, (z**2 - 1).unsqueeze(1)
     moments = (value, value**2, weight * value, weight * value**2)
     mean, square, by_mean, by_square = ((density @ moment).mean().item() for moment in moments)

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from analysis.csv_cells import guarded
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.numbers import csv_text as figure_csv
 from analysis.tables.render import csv_text as table_csv
+from analysis.tables.render import guarded
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+SUM(A1)", "-cmd|'/C calc'!A0", "@SUM(1)", "\t=1", "\r=1"])

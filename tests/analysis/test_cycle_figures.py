@@ -12,7 +12,7 @@ from analysis.figures.numbers import csv_text
 from analysis.figures.static import draw
 from analysis.rows import rows
 from analysis.statistics.plasticity_score import plasticity_scores
-from analysis.tables.score_best import PUBLISHED
+from analysis.tables.scores import PUBLISHED
 
 ZERO = [0.0] * 4
 RUNS = {

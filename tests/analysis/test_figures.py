@@ -16,7 +16,7 @@ from analysis.figures.numbers import csv_text
 from analysis.figures.shocks.by_factor import FIGURES as OF_SHOCKS
 from analysis.figures.static import pictures
 from analysis.figures.two_orders import two_orders
-from analysis.read_metrics import metrics_of
+from analysis.frames import metrics_of
 from analysis.rows import rows, rows_in
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import write_record

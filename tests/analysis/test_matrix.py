@@ -10,7 +10,7 @@ from analysis.__main__ import main
 from analysis.figures.asked import Asked
 from analysis.figures.named import FIGURES
 from analysis.figures.numbers import csv_text
-from analysis.read_metrics import metrics_of
+from analysis.frames import metrics_of
 from analysis.report.plotly_figure import charts
 from analysis.rows import rows_in
 from plasticity_lab.errors import ConfigError

@@ -7,9 +7,8 @@ import scipy.stats
 from analysis.check_paper.checks import findings
 from analysis.check_paper.command import summary
 from analysis.reported.reported import Published
-from analysis.reproduction.cells import Compared, compared
-from analysis.reproduction.scores import misses, ranks, share, shares, within_sds
-from analysis.reproduction.text import headline, printed_cells, text
+from analysis.reproduction.cells import Compared, compared, misses, ranks, share, shares
+from analysis.reproduction.command import headline, printed_cells, text
 from tests.docs.pages import ROOT
 
 PUBLISHED = '{"activation.negative_slope": 0.6, "optimizer.lr": 0.001}'  # Leaky-ReLU on Permuted MNIST, Table E2
@@ -29,7 +28,7 @@ CELLS = [
 
 
 def test_nearness_by_hand():
-    assert [within_sds(each) for each in CELLS] == [True, False, True, False, False]
+    assert [each.within_sds for each in CELLS] == [True, False, True, False, False]
     several, one = shares(CELLS)
     assert (several.computed, several.within_sds, several.within) == (4, 2, (2, 3))
     assert (one.several, one.computed, one.within_sds, one.within) == (False, 1, None, (0, 1))

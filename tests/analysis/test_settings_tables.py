@@ -9,9 +9,9 @@ import pytest
 from analysis.rows import rows
 from analysis.statistics.selection_bias import selection_bias
 from analysis.tables import TABLES
+from analysis.tables.declared.table_best_settings import same
 from analysis.tables.render import csv_text, text
 from analysis.tables.selection import selections
-from analysis.tables.settings import same
 
 LUCK = {0.4: [0.50, 0.51, 0.52, 0.53], 0.6: [0.70, 0.40, 0.71, 0.42], 0.8: [0.45, 0.65, 0.44, 0.66]}
 
@@ -31,7 +31,7 @@ def searched(seeds, benchmarks):
 
 
 def test_the_best_setting_and_the_bias_of_choosing_it_are_those_of_the_statistics(searched):
-    (found,) = selections(rows(searched))
+    ((found,), _) = selections(rows(searched))
     assert (found.activation, found.own["activation.negative_slope"], found.settings) == ("leaky_relu", 0.6, 3)
     values = [[100 * value for value in LUCK[slope]] for slope in LUCK]
     expected = selection_bias(values, "leaky_relu on permuted_mnist")
@@ -42,7 +42,7 @@ def test_the_best_setting_and_the_bias_of_choosing_it_are_those_of_the_statistic
 
 def test_what_was_selected_before_takes_no_part(searched, seeds, benchmarks):
     reported = seeds("leaky_relu", [0.9] * 4, negative_slope=0.9, benchmark=benchmarks["mnist"], hyperparams="selected")
-    (found,) = selections(rows([*searched, *reported]))
+    ((found,), _) = selections(rows([*searched, *reported]))
     assert found.own["activation.negative_slope"] == 0.6
 
 
@@ -51,7 +51,7 @@ def test_runs_that_a_search_has_stopped_are_left_out_and_counted_and_its_bias_is
     done = [run for slope, values in LUCK.items() for run in seeds("leaky_relu", values, negative_slope=slope, **where)]
     good = seeds("leaky_relu", [0.9] * 4, negative_slope=0.1, **where)
     stopped = [run | {"status": "stopped", "stopped_at_step": 7} for run in good]
-    (found,) = selections(rows([*done, *stopped[:2], *good[2:]]))
+    ((found,), _) = selections(rows([*done, *stopped[:2], *good[2:]]))
     assert (found.own["activation.negative_slope"], found.settings, found.left_out, found.stopped) == (0.6, 3, 1, 2)
     words = text(TABLES["selected"].listings(rows([*done, *stopped])))
     assert "(of 3)" in words
@@ -64,7 +64,7 @@ def test_a_setting_that_diverged_cannot_win_and_searches_of_other_protocols_stay
 ):
     (lost,) = [each for each in searched if each["science"]["activation"].get("negative_slope") == 0.6][:1]
     diverged = [lost | {"status": "diverged", "diverged_at_step": 7}, *(each for each in searched if each is not lost)]
-    (found,) = selections(rows(diverged))
+    ((found,), _) = selections(rows(diverged))
     assert found.own["activation.negative_slope"] == 0.8
     assert found.bias.left_out == 1
     clean = [
@@ -74,7 +74,10 @@ def test_a_setting_that_diverged_cannot_win_and_searches_of_other_protocols_stay
             "relu", [slope, slope], negative_slope=slope, protocol="clean", benchmark=benchmarks["mnist"]
         )
     ]
-    assert [each.selection["protocol"] for each in selections(rows([*searched, *clean]))] == ["as_published", "clean"]
+    assert [each.selection["protocol"] for each in selections(rows([*searched, *clean]))[0]] == [
+        "as_published",
+        "clean",
+    ]
 
 
 def test_table_e2_has_what_was_found_beside_what_is_published(searched):

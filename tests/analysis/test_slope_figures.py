@@ -4,7 +4,7 @@ import pytest
 
 from analysis.figures.asked import Asked
 from analysis.figures.named import FIGURES
-from analysis.read_metrics import metrics_of
+from analysis.frames import metrics_of
 from analysis.rows import rows_in
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import trained

@@ -7,7 +7,7 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.conf import FOLDER, option
-from analysis.derived import defaults, definitions, of_figure, reasons, shapes
+from analysis.derived.derived import defaults, definitions, of_figure, reasons, shapes
 from analysis.figures.shapes import SHAPES, figure
 from analysis.reported.reported import lines
 from analysis.tables import TABLES

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analysis.figures.named import named as figure_named
-from analysis.stored_json import ENDING
+from analysis.origin import ENDING
 from analysis.tables import named as table_named
 from analysis.tables.command import ALL
 from launch.command import resolve

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from analysis.derived import Shape, shapes
+from analysis.derived.derived import Shape, shapes
 from analysis.figures.shocks.shocked import ShockedRun
 from analysis.reported.reported import lines
 

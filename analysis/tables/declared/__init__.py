@@ -1,1 +1,1 @@
-"""A file for each table, or for tables alike: what stands in `TABLES` of a file here can be made by the command."""
+"""A file for each table, or for a family of tables: the command can make every table that a file has in `TABLES`."""

@@ -1,16 +1,11 @@
-"""What each agent names first of what its runs came to: the table of runs that no table of the papers is about."""
+"""The main metric of each agent: the table of runs that no table of the papers is about."""
 
-from analysis.tables.means import means
+from analysis.tables.grid import means
 
 HEADLINE = means(
     name="headline",
     title="Headline",
-    rows="activation",
-    columns="benchmark",
-    cell=None,
     beside=("parameters", "seconds"),
-    reported=(),
-    source="",
 )
 
 TABLES = (HEADLINE,)

@@ -1,17 +1,15 @@
 """Table 1: accuracies on Split-CIFAR-100, trained on all classes at once and on some after others.
 
-The paper's is read as that of all tasks' test images after the last one. Beside it stand five that say what a run has
-learned: the same among each task's own classes, of its training images, online, and of each task's test images right
-after it, among all classes and among its own.
+The paper's accuracy is read as the accuracy on all tasks' test images after the last task. Five further accuracies tell
+more: the same among the classes of each task; on training images; online; and on each task's test images right after
+the task, among all classes and among the task's classes.
 """
 
-from analysis.tables.means import means
+from analysis.tables.grid import means
 
 TABLE1 = means(
     name="table1",
     title="Table 1",
-    rows="activation",
-    columns="benchmark",
     cell="acc",
     also=("masked_acc", "train_accuracy", "taoa", "final_accuracy", "masked_accuracy"),
     beside=("parameters", "seconds"),

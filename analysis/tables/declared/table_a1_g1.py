@@ -1,15 +1,15 @@
-"""Tables A1 and G1: which properties an activation has, as the laboratory derives them, beside the paper's marks."""
+"""Tables A1 and G1: which properties an activation has, as derived by the laboratory, next to the paper's marks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from analysis.derived import Reason, defaults, definitions, reasons, shapes
+from analysis.derived.derived import Reason, defaults, definitions, reasons, shapes
 from analysis.names import ACTIVATIONS, display
 from analysis.reported.reported import lines
 from analysis.rows import Row
 from analysis.setting_words import word
-from analysis.tables.listing import NOTHING, Listing
+from analysis.tables.listing import NOTHING, Listing, fields
 from analysis.tables.table import Table
 
 PROPERTIES = {
@@ -23,7 +23,7 @@ PROPERTIES = {
     "L/R slope": "learnable or randomized slope",
     "f''": "non-zero second derivative",
 }
-"""The paper's abbreviations and what it says that they mean, in its order."""
+"""The paper's abbreviations and their meaning in its words, in its order."""
 REPORTED = "tableA1_G1_properties.csv"
 THERE, ABSENT = "✓", "−"
 
@@ -32,8 +32,8 @@ THERE, ABSENT = "✓", "−"
 class Mark:
     """Whether an activation has a property.
 
-    ours: as derived, at the default settings. printed: the paper's mark with the signs of its notes, "" where it prints
-    none. elsewhere: the settings that the paper found best and at which the derived mark is another.
+    ours: as derived, at the default settings. printed: the paper's mark with the signs of its notes; "": it prints
+    none. elsewhere: the settings that the paper found best and that change the derived mark.
     """
 
     ours: bool
@@ -43,12 +43,12 @@ class Mark:
 
     @property
     def paper(self) -> bool | None:
-        """The paper's mark; None where it prints none."""
+        """The paper's mark; None if it prints none."""
         return self.printed.startswith(THERE) if self.printed else None
 
     @property
     def differs(self) -> bool:
-        """Whether the paper marks it otherwise."""
+        """Whether the paper has another mark."""
         return self.paper is not None and self.paper != self.ours
 
 
@@ -57,80 +57,59 @@ Grid = Mapping[tuple[str, str], Mark]
 
 
 def build(table: Table[Grid], rows: Sequence[Row], metric_name: str | None) -> list[Grid]:
-    """The marks of the table's activations, whatever runs there are."""
+    """The marks of the table's activations; runs do not count."""
     printed = {line["activation"]: line for name in table.reported for line in lines(name)}
-    return [
-        {
-            (activation, name): Mark(
+    grid = {}
+    for activation in table.only["activation"]:
+        for name in PROPERTIES:
+            grid[activation, name] = Mark(
                 ours=defaults()[activation].marks[name],
                 printed=printed.get(activation, {}).get(name, ""),
                 reason=reasons().get((activation, name)),
                 elsewhere=_elsewhere(activation, name),
             )
-            for activation in table.only["activation"]
-            for name in PROPERTIES
-        }
-    ]
+    return [grid]
 
 
 def render(table: Table[Grid], grid: Grid) -> Listing:
     """A line an activation, ours/paper in each field, bold where they differ; in the CSV a line for each field."""
-    activations = table.only["activation"]
-    body = [
-        [display(ACTIVATIONS, activation), *(_field(grid[activation, name]) for name in PROPERTIES)]
-        for activation in activations
-    ]
-    bold = {
-        (line, 1 + place)
-        for line, activation in enumerate(activations)
-        for place, name in enumerate(PROPERTIES)
-        if grid[activation, name].differs
-    }
-    return Listing(
-        table.name, table.title, ["activation", *PROPERTIES], body, _lines(table, grid), bold=frozenset(bold)
-    )
+    body, listed, bold = [], [], set()
+    for line, activation in enumerate(table.only["activation"]):
+        cells = [display(ACTIVATIONS, activation)]
+        for name in PROPERTIES:
+            mark = grid[activation, name]
+            if mark.differs:
+                bold.add((line, len(cells)))
+            cells.append(f"{_mark(mark.ours)}/{_mark(mark.paper)}")
+            place = {"table": table.name, "activation": activation, "property": name}
+            why = {"kind": mark.reason.kind if mark.reason else None, "reason": mark.reason and mark.reason.words}
+            otherwise = "; ".join(mark.elsewhere) or None
+            listed.append({**place, **fields(mark, "ours", "paper", "printed"), **why, "otherwise_at": otherwise})
+        body.append(cells)
+    return Listing(table.name, table.title, ["activation", *PROPERTIES], body, listed, bold=frozenset(bold))
 
 
 def caption(table: Table[Grid], grid: Grid) -> list[str]:
-    """What the marks mean, where they differ from the paper's and why, and where they hang on settings or words."""
-    differing = {place: mark for place, mark in grid.items() if mark.differs}
-    said = [
+    """The meaning of the marks, the differences from the paper with their reasons, and marks that settings change."""
+    differing, agreeing, moving = [], [], []
+    for (activation, name), mark in grid.items():
+        place, reason = f"{display(ACTIVATIONS, activation)}, {name}", mark.reason
+        if mark.differs:
+            kind, words = (reason.kind, reason.words) if reason else ("open", "no reason is known")
+            marks = f"{_mark(mark.ours)}, paper {_mark(mark.paper)}"
+            differing.append(f"Differs ({kind}): {place}: {marks}: {words}.")
+        elif reason:
+            agreeing.append(f"Agrees as it is worded here: {place}: {reason.words}.")
+        if mark.elsewhere:
+            words = f"{place}: {_mark(not mark.ours)} at {'; '.join(mark.elsewhere)}"
+            moving.append(f"Otherwise at some settings that the paper found best: {words}.")
+    return [
         f"{THERE} = present, {ABSENT} = absent: as derived here, at the settings of conf/activation/, / as "
         f"{table.source} prints it; bold where the two differ, {len(differing)} of {len(grid)}.",
         *(f"{name}, {PROPERTIES[name]}: {words}." for name, words in definitions().items()),
-    ]
-    said += [
-        f"Differs ({mark.reason.kind if mark.reason else 'open'}): {_of(*place)}: {_mark(mark.ours)}, paper "
-        f"{_mark(mark.paper)}: {mark.reason.words if mark.reason else 'no reason is known'}."
-        for place, mark in differing.items()
-    ]
-    said += [
-        f"Agrees as it is worded here: {_of(*place)}: {mark.reason.words}."
-        for place, mark in grid.items()
-        if mark.reason and not mark.differs
-    ]
-    moving = [
-        f"{_of(*place)}: {_mark(not mark.ours)} at {'; '.join(mark.elsewhere)}"
-        for place, mark in grid.items()
-        if mark.elsewhere
-    ]
-    return said + [f"Otherwise at some settings that the paper found best: {each}." for each in moving]
-
-
-def _lines(table: Table[Grid], grid: Grid) -> list[dict[str, object]]:
-    return [
-        {
-            "table": table.name,
-            "activation": activation,
-            "property": name,
-            "ours": mark.ours,
-            "paper": mark.paper,
-            "printed": mark.printed,
-            "kind": mark.reason.kind if mark.reason else None,
-            "reason": mark.reason.words if mark.reason else None,
-            "otherwise_at": "; ".join(mark.elsewhere) or None,
-        }
-        for (activation, name), mark in grid.items()
+        *differing,
+        *agreeing,
+        *moving,
     ]
 
 
@@ -141,14 +120,6 @@ def _elsewhere(activation: str, name: str) -> list[str]:
         for shape in shapes()
         if shape.activation == activation and shape.marks[name] != default.marks[name]
     ]
-
-
-def _of(activation: str, name: str) -> str:
-    return f"{display(ACTIVATIONS, activation)}, {name}"
-
-
-def _field(mark: Mark) -> str:
-    return f"{_mark(mark.ours)}/{_mark(mark.paper)}"
 
 
 def _mark(has: bool | None) -> str:

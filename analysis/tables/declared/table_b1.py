@@ -1,4 +1,4 @@
-"""Table B1: which settings of an activation are searched, as conf/activation/ lists them."""
+"""Table B1: the settings of an activation that are searched, from the files of conf/activation/."""
 
 import json
 import math
@@ -14,17 +14,15 @@ from analysis.tables.table import Table
 Block = Mapping[str, Sequence[Any]]
 """Setting, or settings that move together with a comma between → values; a grid is the product of its settings."""
 GRIDS = ("case_study", "benchmarks")
-"""What hyperparams.grid takes: Table B1's, and with what Appendix B.4 adds."""
-
-
+"""The values of hyperparams.grid: Table B1's grid, and the grid with the additions of Appendix B.4."""
 Line = dict[str, Any]
-"""What the CSV has of an activation, a grid and who chose its values; `finished` where there are runs."""
+"""The line of the CSV for an activation, a grid and the source of its values; with `finished` if there are runs."""
 
 
 def build(table: Table[list[Line]], rows: Sequence[Row], metric_name: str | None) -> list[list[Line]]:
     """A line for each activation, grid and source of its values.
 
-    Where there are runs, it says how many settings of each activation have finished ones.
+    If there are runs, it has the number of settings of the activation that have finished runs.
     """
     there = {path.stem for path in (FOLDER / "activation").glob("*.yaml")}
     names = [name for name in ACTIVATIONS if name in there] + sorted(there - ACTIVATIONS.keys())
@@ -35,52 +33,37 @@ def build(table: Table[list[Line]], rows: Sequence[Row], metric_name: str | None
             finished.setdefault(row.activation, set()).add(key(shape))
     lines: list[Line] = []
     for name in names:
-        for grid, whose, values, count in _grids(name):
-            tried = len(finished.get(name, ()))
-            lines.append(
-                {
-                    "table": table.name,
-                    "activation": name,
-                    "grid": grid,
-                    "values": values,
-                    "whose": whose,
-                    "settings": count,
-                    **({"finished": tried} if rows else {}),
-                }
-            )
+        tried = {"finished": len(finished.get(name, ()))} if rows else {}
+        lines += [{"table": table.name, "activation": name, **grid, **tried} for grid in _grids(name)]
     return [lines]
 
 
-def render(table: Table[list[Line]], found: list[Line]) -> Listing:
+def render(table: Table[list[Line]], content: list[Line]) -> Listing:
     """The same as words."""
-    body = [
-        [
-            *(display(ACTIVATIONS, line["activation"]), line["grid"], line["values"], line["whose"]),
-            *(f"{line[count]:,}" for count in ("settings", "finished") if count in line),
-        ]
-        for line in found
-    ]
-    counted = ["in the store"] * ("finished" in found[0])
-    header = ["activation", "grid", "values explored", "whose", "settings", *counted]
-    return Listing(
-        table.name, table.title, header, body, found, right=frozenset(range(4, len(header))), long=frozenset({2})
-    )
+    body = []
+    for line in content:
+        counts = [f"{line[count]:,}" for count in ("settings", "finished") if count in line]
+        body.append([display(ACTIVATIONS, line["activation"]), line["grid"], line["values"], line["whose"], *counts])
+    header = ["activation", "grid", "values explored", "whose", "settings"]
+    header += ["in the store"] * ("finished" in content[0])
+    right, long = frozenset(range(4, len(header))), frozenset({2})
+    return Listing(table.name, table.title, header, body, content, right=right, long=long)
 
 
-def caption(table: Table[list[Line]], found: list[Line]) -> list[str]:
-    """What the grids are, and what was counted."""
-    said = [
+def caption(table: Table[list[Line]], content: list[Line]) -> list[str]:
+    """The meaning of the grids and of the counts."""
+    lines = [
         "As the files of conf/activation/ list them, and hyperparams=grid trains them, times the learning rates of "
         "conf/hyperparams/grid.yaml; settings: how many, pairs with the lower bound above the upper included.",
         f"Whose: paper, values that {table.source} print; ours, values that we chose where no grid is printed.",
     ]
-    if "finished" in found[0]:
-        said.append("In the store: how many settings of the activation's shape have runs that finished or diverged.")
-    return said
+    if "finished" in content[0]:
+        lines.append("In the store: how many settings of the activation's shape have runs that finished or diverged.")
+    return lines
 
 
-def _grids(name: str) -> list[tuple[str, str, str, int]]:
-    """For which runs, whose, what values and how many settings: of each grid of an activation; alike ones once."""
+def _grids(name: str) -> list[Line]:
+    """The part of each line that tells a grid of an activation; equal grids once."""
     listed = option("activation", name).get("grids") or {}
     found: dict[tuple[str, str], tuple[list[str], int]] = {}
     for grid in GRIDS:
@@ -89,8 +72,11 @@ def _grids(name: str) -> list[tuple[str, str, str, int]]:
             words = "; or ".join(_words(block) for block in blocks)
             count = sum(math.prod(map(len, block.values())) for block in blocks)
             found.setdefault((whose, words), ([], count))[0].append(grid)
-    alike = [(" and ".join(grids), whose, words, count) for (whose, words), (grids, count) in found.items()]
-    return alike or [(" and ".join(GRIDS), "paper", NOTHING, 1)]
+    found = found or {("paper", NOTHING): (list(GRIDS), 1)}
+    return [
+        {"grid": " and ".join(grids), "values": words, "whose": whose, "settings": count}
+        for (whose, words), (grids, count) in found.items()
+    ]
 
 
 def _words(block: Block) -> str:

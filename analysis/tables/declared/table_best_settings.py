@@ -1,49 +1,213 @@
-"""Tables B2, E2, G4 and E9 to E11: the best settings of each activation on each benchmark."""
+"""Tables B2, E2, G4 and E9 to E11: the best settings that a store's searches find, next to the paper's."""
 
-from analysis.conf import FOLDER
-from analysis.tables.settings import settings
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-_BEST = FOLDER / "published" / "best_supervised.csv"
-_OF_G4 = ("rselu", "bo_prelu")
-_OF_E2 = (
+from analysis.conf import FOLDER, has
+from analysis.names import NAMES, display
+from analysis.reported.reported import lines_of
+from analysis.rows import Row
+from analysis.setting_words import short_words
+from analysis.tables.listing import NOTHING, Listing, fields
+from analysis.tables.missing import NOT_HERE, TRAINING
+from analysis.tables.selection import Found, Selected, provenance, selections_by, shown_label
+from analysis.tables.table import Table, compared
+
+Settings = Mapping[str, object]
+
+
+def build(table: Table[Found], rows: Sequence[Row], metric_name: str | None) -> list[Found]:
+    """One for each protocol, schedule and metric of a selection; without a selection, the paper's settings alone."""
+    activations = _activations(table)
+    of_table = [row for row in table.about(rows) if row.activation in activations]
+    return selections_by(
+        of_table,
+        metric_name,
+        lambda selected: (selected.selection["protocol"], selected.selection["schedule"], selected.measure.name),
+    )
+
+
+def same(own: Settings, published: Settings) -> bool:
+    """Whether a setting equals the published one in every setting that was published."""
+    ours = _function(own)
+    return all(ours.get(name) == value for name, value in _function(published).items())
+
+
+def _function(settings: Settings) -> Settings:
+    """Settings with c / p in the place of c and p: only the quotient changes the function."""
+    c, p = (settings.get(f"activation.{name}") for name in ("c", "p"))
+    if not (isinstance(c, int | float) and isinstance(p, int | float)):
+        return settings
+    rest = {name: value for name, value in settings.items() if name not in ("activation.c", "activation.p")}
+    return {**rest, "activation.c/p": float(f"{c / p:.12g}")}
+
+
+def render(table: Table[Found], content: Found) -> Listing:
+    """A line for each activation, a column for each benchmark, the paper's settings next to ours."""
+    (found, _), paper = content, _published(table)
+    papers, activations = _benchmarks(table), _activations(table)
+    ours = {(selected.label, selected.activation): selected for selected in found}
+    benchmark_of = {selected.label: selected.selection["benchmark"] for selected in found}
+    # The paper's benchmarks in its order, one column for each study on them; then all others.
+    labels = []
+    for benchmark in papers:
+        labels += sorted(label for label, name in benchmark_of.items() if name == benchmark) or [benchmark]
+    labels += [label for label, benchmark in sorted(benchmark_of.items()) if benchmark not in papers]
+    body = [[display(NAMES["activation"], activation)] for activation in activations]
+    header, bold, lines = ["activation"], set(), []
+    for label in labels:
+        benchmark = benchmark_of.get(label, label)
+        printed = benchmark in papers
+        header += [shown_label(label, benchmark), *["paper"] * printed]
+        for place, activation in enumerate(activations):
+            selected, theirs = ours.get((label, activation)), paper.get((benchmark, activation), {})
+            shown = _shown(selected, theirs)
+            as_published = same(selected.own, theirs) if selected and theirs else None
+            if as_published:
+                bold.add((place, len(body[place])))
+            body[place].append(short_words(shown) or NOTHING)
+            body[place] += [short_words(theirs) or NOTHING] * printed
+            name = {"table": table.name, "activation": activation, "benchmark": benchmark, "column": label}
+            line = {
+                "settings": json.dumps(shown) if selected else None,
+                "paper_settings": json.dumps(theirs) if theirs else None,
+                "as_published": as_published,
+                **_result(selected),
+                "missing": None if selected else _command(table, benchmark),
+            }
+            if selected:
+                name |= {choice: selected.selection[choice] for choice in ("protocol", "schedule")}
+            lines.append({**name, **line})
+    return Listing(
+        name=table.name,
+        title=_title(table, found),
+        header=header,
+        body=body,
+        lines=lines,
+        bold=frozenset(bold),
+        is_ours=bool(found),
+    )
+
+
+def _shown(selected: Selected | None, theirs: Settings) -> Settings:
+    """The settings that were chosen, and the settings that the paper names."""
+    own = selected.own.items() if selected else ()
+    return {name: value for name, value in own if name in selected.varied or name in theirs}
+
+
+def _result(selected: Selected | None) -> dict[str, object]:
+    return {
+        "metric": selected.measure.name if selected else None,
+        **fields(selected.ours if selected else None, "mean", "sd"),
+        "seeds": selected.bias.seeds if selected else None,
+        "compared": selected.settings if selected else None,
+    }
+
+
+def _title(table: Table[Found], found: Sequence[Selected]) -> str:
+    if not found:
+        return table.title
+    selection = found[0].selection
+    return f"{table.title}, by {found[0].measure.title} ({selection['protocol']}, {selection['schedule']})"
+
+
+def caption(table: Table[Found], content: Found) -> list[str]:
+    """The searches without a best setting, how the others chose, and the missing searches."""
+    found, lost = content
+    lines = [*lost]
+    if found:
+        seeds = sorted({selected.bias.seeds for selected in found})
+        settings = sorted({selected.settings for selected in found})
+        many = f"{settings[0]:,} to {settings[-1]:,}" if len(settings) > 1 else f"{settings[0]:,}"
+        lines += provenance(found)
+        lines.append(
+            f"The best of {many} settings by the mean {found[0].measure.title} over "
+            f"{' or '.join(map(str, seeds))} seeds, the first of equals; bold: as published. How much of their means "
+            "is luck: `python -m analysis table selected`."
+        )
+    elif not lost:
+        lines.append("No search of it yet; the paper's settings alone.")
+    lines.append(f"Paper: what it reports in {table.source}.")
+    there = {selected.selection["benchmark"] for selected in found}
+    missing: dict[str, list[str]] = {}
+    for benchmark in _benchmarks(table):
+        if benchmark not in there:
+            missing.setdefault(_command(table, benchmark), []).append(display(NAMES["benchmark"], benchmark))
+    return lines + [f"Missing: {', '.join(names)}: {command}." for command, names in missing.items()]
+
+
+def _command(table: Table[Found], benchmark: str) -> str:
+    """The command of the search on a benchmark, or that this version has none."""
+    (intervention,) = table.only["intervention"]
+    if not (has("benchmark", benchmark) and has("intervention", intervention)):
+        return NOT_HERE
+    preset = (table.experiment or "").format(benchmark=benchmark)
+    if preset and has("experiment", preset):
+        return f"{TRAINING} experiment={preset}"
+    activations = table.only.get("activation")
+    words = [] if intervention == "none" else [f"intervention={intervention}"]
+    words += [f"activation={','.join(activations)}" if activations else "'activation=glob(*)'"]
+    return " ".join([TRAINING, *words, f"benchmark={benchmark} hyperparams=grid seed=0,1,2,3,4"])
+
+
+def _published(table: Table[Found]) -> dict[tuple[str, str], Settings]:
+    """(benchmark, activation) → the published settings, by the keys of a command."""
+    published = {}
+    (intervention,) = table.only["intervention"]
+    for line in (line for file in table.reported for line in lines_of(Path(file))):
+        if line.get("intervention", intervention) != intervention:
+            continue
+        if line["activation"] in table.only.get("activation", [line["activation"]]):
+            shape = json.loads(line.get("hyperparameters", "{}"))
+            settings: dict[str, object] = {f"activation.{name}": value for name, value in shape.items()}
+            if "strength" in line:
+                settings["intervention.strength"] = float(line["strength"])
+            published[line["benchmark"], line["activation"]] = {**settings, "optimizer.lr": float(line["lr"])}
+    return published
+
+
+def _benchmarks(table: Table[Found]) -> list[str]:
+    """The benchmarks on which the paper prints settings, in its order."""
+    return list(dict.fromkeys(benchmark for benchmark, _ in _published(table)))
+
+
+def _activations(table: Table[Found]) -> list[str]:
+    """The activations that the table names, else the paper's."""
+    return list(table.only.get("activation") or dict.fromkeys(activation for _, activation in _published(table)))
+
+
+_PUBLISHED = FOLDER / "published"
+_E2 = (
     "relu", "leaky_relu", "sigmoid", "tanh", "rrelu", "prelu", "swish", "gelu", "celu", "elu", "selu", "crelu",
     "rational", "swiglu", "deep_fourier", "smooth_leaky", "rand_smooth_leaky",
 )  # fmt: skip
 
-TABLE_B2 = settings(
-    name="tableB2",
-    title="Table B2: best settings on Split-CIFAR-100",
-    reported=(FOLDER / "published" / "best_split_cifar100.csv",),
-    source="Table B2",
-    only={"benchmark": ("split_cifar100_joint", "split_cifar100"), "intervention": ("none",)},
-    experiment="tableB2",
-)
-TABLE_E2 = settings(
-    name="tableE2",
-    title="Table E2: best settings",
-    reported=(_BEST,),
-    source="Table E2",
-    only={"activation": _OF_E2, "intervention": ("none",)},
-    experiment="tableE2_{benchmark}",
-)
-TABLE_G4 = settings(
-    name="tableG4",
-    title="Table G4: best settings",
-    reported=(_BEST,),
-    source="Table G4",
-    only={"activation": _OF_G4, "intervention": ("none",)},
-    experiment="tableG4",
-)
-TABLES_E9_E11 = tuple(
-    settings(
-        name=f"tableE{number}",
-        title=f"Table E{number}: best settings with {intervention}",
-        reported=(FOLDER / "published" / "best_with_interventions.csv",),
-        source=f"Table E{number}",
-        only={"intervention": (intervention,)},
-        experiment=f"tableE{number}",
-    )
-    for number, intervention in enumerate(("l2_init", "snr", "ewc"), start=9)
-)
 
-TABLES = (TABLE_B2, TABLE_E2, TABLE_G4, *TABLES_E9_E11)
+def _table(number: str, title: str, file: str, preset: str = "", **only: Sequence[str]) -> Table[Found]:
+    """A table of the best settings with one intervention.  preset: the end of its experiment's name."""
+    return Table(
+        name=f"table{number}",
+        title=f"Table {number}: best settings{title}",
+        build=build,
+        render=render,
+        caption=caption,
+        measured=compared,
+        reported=(_PUBLISHED / file,),
+        source=f"Table {number}",
+        only={"intervention": ("none",), **only},
+        experiment=f"table{number}{preset}",
+    )
+
+
+TABLES = (
+    _table(
+        "B2", " on Split-CIFAR-100", "best_split_cifar100.csv", benchmark=("split_cifar100_joint", "split_cifar100")
+    ),
+    _table("E2", "", "best_supervised.csv", "_{benchmark}", activation=_E2),
+    _table("G4", "", "best_supervised.csv", activation=("rselu", "bo_prelu")),
+    *(
+        _table(f"E{number}", f" with {name}", "best_with_interventions.csv", intervention=(name,))
+        for number, name in enumerate(("l2_init", "snr", "ewc"), start=9)
+    ),
+)

@@ -1,4 +1,4 @@
-"""Table E1: how long each benchmark is, as conf/benchmark/ has it, beside what the paper prints."""
+"""Table E1: the length of each benchmark in conf/benchmark/, next to the length that the paper prints."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,59 +12,48 @@ from analysis.tables.missing import NOT_HERE
 from analysis.tables.table import Table
 
 COLUMNS = {"images": "images", "batch": "batch", "epochs": "epochs", "steps": "timesteps", "tasks": "tasks"}
-"""What is shown → what the paper's file calls it."""
-
-
+"""Our names of columns → the names in the paper's file."""
 Counts = Mapping[str, int | None]
 Line = tuple[str, str, Counts | None, Counts]
-"""A benchmark, which of its tasks, what conf/ says of them if it has any, and what the paper prints."""
+"""A benchmark, the kind of its tasks, the counts in conf/ if it has any, and the counts that the paper prints."""
 
 
 def build(table: Table[list[Line]], rows: Sequence[Row], metric_name: str | None) -> list[list[Line]]:
-    """The paper's benchmarks in its order, then those that it does not have."""
+    """The paper's benchmarks in its order, then all others."""
     paper = {(line["benchmark"], line["tasks_of"]): line for file in table.reported for line in lines(file)}
     there = [path.stem for path in sorted((FOLDER / "benchmark").glob("*.yaml"))]
     known = [name for name in there if "batch_size" in option("benchmark", name)]
-    names = list(dict.fromkeys([*(benchmark for benchmark, _ in paper), *known]))
-    found: list[Line] = []
-    for benchmark in names:
+    content: list[Line] = []
+    for benchmark in dict.fromkeys([*(name for name, _ in paper), *known]):
         ours = schedules(option("benchmark", benchmark))
-        kinds = list(ours) or [kind for name, kind in paper if name == benchmark]
-        for kind in kinds:
+        for kind in list(ours) or [kind for name, kind in paper if name == benchmark]:
             theirs = paper.get((benchmark, kind))
-            printed = {what: int(theirs[column]) if theirs else None for what, column in COLUMNS.items()}
-            found.append((benchmark, kind, ours.get(kind), printed))
-    return [found]
+            printed = {name: int(theirs[column]) if theirs else None for name, column in COLUMNS.items()}
+            content.append((benchmark, kind, ours.get(kind), printed))
+    return [content]
 
 
-def render(table: Table[list[Line]], found: list[Line]) -> Listing:
-    """A line for each benchmark and sort of its tasks."""
+def render(table: Table[list[Line]], content: list[Line]) -> Listing:
+    """A line for each benchmark and kind of its tasks."""
     body, listed, bold = [], [], set()
-    for benchmark, kind, counts, printed in found:
+    for benchmark, kind, counts, printed in content:
         cells = [_label(benchmark, kind)]
-        for what in COLUMNS:
-            if counts and printed[what] is not None and counts[what] == printed[what]:
+        for name in COLUMNS:
+            if counts and printed[name] is not None and counts[name] == printed[name]:
                 bold.add((len(body), len(cells)))
-            cells += [_word(counts[what]) if counts else NOTHING, _word(printed[what])]
+            cells += [_word(counts[name]) if counts else NOTHING, _word(printed[name])]
         body.append(cells)
-        listed.append(
-            {
-                "table": table.name,
-                "benchmark": benchmark,
-                "tasks_of": kind,
-                **(counts or {}),
-                **{f"paper_{what}": value for what, value in printed.items()},
-                "missing": None if counts else NOT_HERE,
-            }
-        )
-    header = ["benchmark", *(heading for what in COLUMNS for heading in (what, "paper"))]
+        line = {"table": table.name, "benchmark": benchmark, "tasks_of": kind, **(counts or {})}
+        line |= {f"paper_{name}": value for name, value in printed.items()}
+        listed.append({**line, "missing": None if counts else NOT_HERE})
+    header = ["benchmark", *(heading for name in COLUMNS for heading in (name, "paper"))]
     right = frozenset(range(1, len(header)))
     return Listing(table.name, table.title, header, body, listed, right=right, bold=frozenset(bold))
 
 
-def caption(table: Table[list[Line]], found: list[Line]) -> list[str]:
-    """By what it was counted, and what this version lacks."""
-    names = dict.fromkeys(benchmark for benchmark, *_ in found)
+def caption(table: Table[list[Line]], content: list[Line]) -> list[str]:
+    """The source of the counts, and the benchmarks that this version lacks."""
+    names = dict.fromkeys(benchmark for benchmark, *_ in content)
     absent = [display(NAMES["benchmark"], name) for name in names if not has("benchmark", name)]
     return [
         "As the files of conf/benchmark/ have it, for schedule=full; bold: as published. Steps are updates of a task.",
@@ -75,10 +64,9 @@ def caption(table: Table[list[Line]], found: list[Line]) -> list[str]:
 
 
 def schedules(settings: Mapping[str, Any]) -> dict[str, dict[str, int | None]]:
-    """Which tasks of a benchmark → images and batch of a task, its epochs and steps, and how many such tasks there are.
+    """Kind of tasks → images and batch of a task, its epochs and steps, and the number of such tasks.
 
-    Tasks of several classes and of one follow each other where there are two kinds.  Empty of a benchmark that is not
-    there.
+    "hard" and "easy" if tasks of several classes and of one class alternate, else "all". Empty without settings.
     """
     if not settings:
         return {}

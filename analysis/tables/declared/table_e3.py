@@ -1,12 +1,10 @@
-"""Table E3: the generalization gap, final task accuracy less average online accuracy, of every activation."""
+"""Table E3: the generalization gap of every activation: final task accuracy less average online accuracy."""
 
-from analysis.tables.means import means
+from analysis.tables.grid import means
 
 TABLE_E3 = means(
     name="tableE3",
     title="Table E3",
-    rows="activation",
-    columns="benchmark",
     cell="gap",
     beside=("taoa",),
     reported=("tableE3_generalization_gap.csv",),

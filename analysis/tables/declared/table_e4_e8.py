@@ -1,18 +1,18 @@
 """Tables E4 to E8: what interventions add to every activation, a table for each benchmark.
 
-The paper says that all columns are online accuracy; those of interventions read as final accuracy of the last task.
-Both are shown, and its values stand beside the one they read as. A column that the paper has not begins anew with each
-task, and says how much plasticity the others lost; of interventions that reset, how often stands beside them.
+The paper says that all columns are online accuracy; its columns of interventions read as the final accuracy of the last
+task. There is a table of each, and the paper's values are shown in the table that they read as. The column "fresh each
+task", which the paper lacks, trains a new network on each task: it shows how much plasticity the others lost. Next to
+an intervention that resets stands the number of resets.
 """
 
-from analysis.tables.means import means
+from analysis.tables.grid import means
 
 BENCHMARKS = ("permuted_mnist", "random_label_mnist", "random_label_cifar", "cifar51", "continual_imagenet")
 TABLES_E4_E8 = tuple(
     means(
         name=f"tableE{number}",
         title=f"Table E{number}",
-        rows="activation",
         columns="intervention",
         cell="taoa",
         also=("final_accuracy_last_task",),

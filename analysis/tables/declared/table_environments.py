@@ -1,66 +1,42 @@
-"""Tables 3, 4 and F1 to F3: continual reinforcement learning on four bodies in turn."""
+"""Tables 3, 4 and F1 to F3: continual reinforcement learning on four bodies that come in turn."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from typing import Literal
 
 from analysis.names import BODIES
 from analysis.tables.score_listing import returns_table
+from analysis.tables.scores import Scores
+from analysis.tables.table import Table
 
-TABLE_F1 = returns_table(
-    name="tableF1",
-    title="Table F1: plasticity score",
-    returns="score",
-    bodies=tuple(BODIES),
-    reported=("tableF1_plasticity_score.csv",),
-    source="Table F1",
-    only={"benchmark": ("mujoco_cycle",)},
-    experiment="tableF1",
-    beside=("setting",),
-)
-TABLE3 = replace(
-    TABLE_F1,
-    name="table3",
-    title="Table 3: plasticity score",
-    reported=("table3_plasticity_score.csv",),
-    source="Table 3",
-    experiment="table3",
-    beside=(),
-    only={
-        **TABLE_F1.only,
-        "activation": ("swish", "prelu", "sigmoid", "rand_smooth_leaky", "smooth_leaky"),
-    },
-)
-TABLE_F2 = replace(
-    TABLE_F1,
-    name="tableF2",
-    title="Table F2: return",
-    returns="return",
-    reported=("tableF2_reward.csv",),
-    source="Table F2",
-    experiment="tableF2",
-    beside=(),
-)
-TABLE_F3 = replace(
-    TABLE_F1,
-    name="tableF3",
-    title="Table F3: change of the generalization gap",
-    returns="gap",
-    reported=("tableF3_gap_delta.csv",),
-    source="Table F3",
-    experiment="tableF3",
-    beside=("iqm", "mean", "sd"),
-)
-TABLE4 = replace(
-    TABLE_F3,
-    name="table4",
-    title="Table 4: change of the generalization gap",
-    reported=("table4_gap_delta.csv",),
-    source="Table 4",
-    experiment="table4",
-    only={
-        **TABLE_F1.only,
-        "activation": ("swish", "prelu", "sigmoid", "smooth_leaky", "rand_smooth_leaky"),
-    },
-    beside=("iqm",),
-)
 
-TABLES = (TABLE3, TABLE4, TABLE_F1, TABLE_F2, TABLE_F3)
+def _table(
+    number: str,
+    title: str,
+    returns: Literal["return", "score", "gap"],
+    file: str,
+    beside: Sequence[str] = (),
+    **only: Sequence[str],
+) -> Table[Scores]:
+    return returns_table(
+        name=f"table{number}",
+        title=f"Table {number}: {title}",
+        returns=returns,
+        bodies=tuple(BODIES),
+        reported=(f"table{number}_{file}.csv",),
+        source=f"Table {number}",
+        only={"benchmark": ("mujoco_cycle",), **only},
+        experiment=f"table{number}",
+        beside=beside,
+    )
+
+
+OF_TABLE_3 = ("swish", "prelu", "sigmoid", "rand_smooth_leaky", "smooth_leaky")
+OF_TABLE_4 = ("swish", "prelu", "sigmoid", "smooth_leaky", "rand_smooth_leaky")
+SCORE, GAP = "plasticity score", "change of the generalization gap"
+TABLES = (
+    _table("3", SCORE, "score", "plasticity_score", activation=OF_TABLE_3),
+    _table("4", GAP, "gap", "gap_delta", ("iqm",), activation=OF_TABLE_4),
+    _table("F1", SCORE, "score", "plasticity_score", ("setting",)),
+    _table("F2", "return", "return", "reward"),
+    _table("F3", GAP, "gap", "gap_delta", ("iqm", "mean", "sd")),
+)

@@ -2,73 +2,44 @@
 
 from collections.abc import Mapping, Sequence
 
-from analysis.derived import DEFAULT, Shape, shapes
+from analysis.derived.derived import DEFAULT, Shape, shapes
 from analysis.names import ACTIVATIONS, display
 from analysis.rows import Row
 from analysis.setting_words import word
-from analysis.tables.listing import NOTHING, Listing
+from analysis.tables.listing import NOTHING, Listing, fields
 from analysis.tables.table import Table
 
 HEADER = ("activation", "settings", "dead band", "floor", "floor is", "kink at 0", "side", "where it is used")
 
 
 def build(table: Table[Sequence[Shape]], rows: Sequence[Row], metric_name: str | None) -> list[Sequence[Shape]]:
-    """Every shape, in the order in which figures have activations; an activation's default settings first."""
+    """Every shape, in the order that figures use; an activation's default settings first."""
     places = {name: place for place, name in enumerate(ACTIVATIONS)}
     return [sorted(shapes(), key=lambda shape: (places.get(shape.activation, len(places)), DEFAULT not in shape.uses))]
 
 
-def render(table: Table[Sequence[Shape]], found: Sequence[Shape]) -> Listing:
+def render(table: Table[Sequence[Shape]], content: Sequence[Shape]) -> Listing:
     """A line for each activation at some settings."""
-    body = [
-        [
-            display(ACTIVATIONS, shape.activation),
-            _settings(shape.settings),
-            f"{shape.dead_band:.4f}",
-            f"{shape.floor:.4f}",
-            shape.floor_kind,
-            f"{shape.kink:.4f}" if shape.kink else NOTHING,
-            shape.side,
-            "; ".join(shape.uses),
-        ]
-        for shape in found
-    ]
-    lines = [
-        {
-            "table": table.name,
-            "activation": shape.activation,
-            "settings": _settings(shape.settings),
-            "dead_band": shape.dead_band,
-            "floor": shape.floor,
-            "floor_kind": shape.floor_kind,
-            "kink": shape.kink,
-            "side": shape.side,
-            "lowest_slope": shape.lowest_slope,
-            "highest_slope": shape.highest_slope,
-            "uses": "; ".join(shape.uses),
-        }
-        for shape in found
-    ]
-    return Listing(
-        table.name,
-        table.title,
-        HEADER,
-        body,
-        lines,
-        right=frozenset({2, 3, 5}),
-        long=frozenset({7}),
-    )
+    body, lines = [], []
+    for shape in content:
+        settings, uses = _settings(shape.settings), "; ".join(shape.uses)
+        numbers = [f"{shape.dead_band:.4f}", f"{shape.floor:.4f}"]
+        kink = f"{shape.kink:.4f}" if shape.kink else NOTHING
+        shown = [display(ACTIVATIONS, shape.activation), settings, *numbers, shape.floor_kind, kink, shape.side, uses]
+        body.append(shown)
+        line = {"table": table.name, "activation": shape.activation, "settings": settings}
+        line |= fields(shape, "dead_band", "floor", "floor_kind", "kink", "side", "lowest_slope", "highest_slope")
+        lines.append({**line, "uses": uses})
+    return Listing(table.name, table.title, HEADER, body, lines, right=frozenset({2, 3, 5}), long=frozenset({7}))
 
 
-def caption(table: Table[Sequence[Shape]], found: Sequence[Shape]) -> list[str]:
-    """What the columns are, and where the paper's own groups are not so."""
-    kinked = sorted(
-        {
-            f"{display(ACTIVATIONS, shape.activation)} ({_settings(shape.settings)})"
-            for shape in found
-            if shape.activation in ("elu", "celu", "selu") and shape.kink
-        }
-    )
+def caption(table: Table[Sequence[Shape]], content: Sequence[Shape]) -> list[str]:
+    """The meaning of the columns, and the activations that the paper groups otherwise."""
+    kinked = {
+        f"{display(ACTIVATIONS, shape.activation)} ({_settings(shape.settings)})"
+        for shape in content
+        if shape.activation in ("elu", "celu", "selu") and shape.kink
+    }
     return [
         "As derived from the activations themselves, a randomised slope at its mean and a learned one where it starts.",
         "Dead band: the share of [−100, 100] with |φ′| < 0.001. Floor: the least |φ′| for x < 0, 0 where φ′ changes "
@@ -76,7 +47,7 @@ def caption(table: Table[Sequence[Shape]], found: Sequence[Shape]) -> list[str]:
         "interval there, or both sides saturate; else effective non-zero. Kink at 0: by how much φ′ jumps. Side: "
         "Figure 3's groups.",
         "Figure 3 counts ELU, CELU and SELU as smooth; by the paper's own footnote these have a kink: "
-        f"{'; '.join(kinked)}.",
+        f"{'; '.join(sorted(kinked))}.",
         "Where it is used: default, the settings of conf/activation/; else the table that found them best.",
     ]
 

@@ -1,6 +1,6 @@
-"""The second paper's Table 1: the settings of its value agents, as conf/ has them, beside what the paper prints."""
+"""The second paper's Table 1: the settings of its value agents in conf/, next to the settings that it prints."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.conf import option
@@ -10,72 +10,54 @@ from analysis.tables.listing import NOTHING, Listing
 from analysis.tables.table import Table
 
 AGENTS = {"dqn": "DQN", "rainbow_lite": "Rainbow-lite", "rainbow": "Rainbow", "der": "DER"}
-"""In conf/agent/; the paper prints nothing of Rainbow-lite."""
-Read = Callable[[Mapping[str, Any]], Any]
-
-
-def _of_agent(name: str) -> Read:
-    return lambda agent: agent[name]
-
-
-def _of_adam(name: str) -> Read:
-    return lambda agent: {**option("optimizer", "adam"), **agent["default_settings"]["optimizer"]["adam"]}.get(name, 0)
-
-
-def _of_nature(name: str) -> Read:
-    return lambda agent: option("network", "nature")[name]
-
-
-def _default(group: str) -> Read:
-    chosen = next(each[group] for each in option(".", "config")["defaults"] if isinstance(each, dict) and group in each)
-    return lambda agent: chosen
-
-
-READ: Mapping[str, Read] = {
-    "Adam's ε": _of_adam("epsilon"),
-    "Adam's learning rate": _of_adam("lr"),
-    "Batch size": _of_agent("batch"),
-    "Conv. activation function": _default("activation"),
-    "Convolutional width": _of_nature("width"),
-    "Dense activation function": _default("activation"),
-    "Dense width": _of_nature("hidden"),
-    "Normalization": _of_nature("norm"),
-    "Discount factor": _of_agent("gamma"),
-    "Exploration ε": _of_agent("epsilon_final"),
-    "Exploration ε decay": _of_agent("epsilon_decay"),
-    "Minimum replay history": _of_agent("min_history"),
-    "Number of atoms": _of_agent("atoms"),
-    "Replay capacity": _of_agent("capacity"),
-    "Reward clipping": _of_agent("clip_rewards"),
-    "Update horizon": _of_agent("n_step"),
-    "Update period": _of_agent("update_period"),
-    "Weight decay": _of_adam("weight_decay"),
+"""Agents of conf/agent/; the paper prints no settings of Rainbow-lite."""
+READ: Mapping[str, tuple[str, str]] = {
+    "Adam's ε": ("optimizer", "epsilon"),
+    "Adam's learning rate": ("optimizer", "lr"),
+    "Batch size": ("agent", "batch"),
+    "Conv. activation function": ("defaults", "activation"),
+    "Convolutional width": ("network", "width"),
+    "Dense activation function": ("defaults", "activation"),
+    "Dense width": ("network", "hidden"),
+    "Normalization": ("network", "norm"),
+    "Discount factor": ("agent", "gamma"),
+    "Exploration ε": ("agent", "epsilon_final"),
+    "Exploration ε decay": ("agent", "epsilon_decay"),
+    "Minimum replay history": ("agent", "min_history"),
+    "Number of atoms": ("agent", "atoms"),
+    "Replay capacity": ("agent", "capacity"),
+    "Reward clipping": ("agent", "clip_rewards"),
+    "Update horizon": ("agent", "n_step"),
+    "Update period": ("agent", "update_period"),
+    "Weight decay": ("optimizer", "weight_decay"),
 }
-"""The paper's words → what conf/ has; what is not here belongs to a network's shape, or to a benchmark."""
+"""The paper's words → the place of the value in conf/. Missing settings belong to a network's shape or a benchmark."""
 Line = dict[str, Any]
 
 
 def build(table: Table[list[Line]], rows: Sequence[Row], metric_name: str | None) -> list[list[Line]]:
-    """A line for each of the paper's settings: ours of every agent, and the paper's where it differs."""
-    found: list[Line] = []
+    """A line for each of the paper's settings: our value and the paper's, for every agent."""
+    content: list[Line] = []
     for printed in lines(table.reported[0]):
         setting = printed["hyper_parameter"]
         line: Line = {"table": table.name, "setting": setting}
         for name in AGENTS:
-            own = READ[setting](option("agent", name)) if setting in READ else None
-            line |= {name: own, f"{name} in the paper": printed.get(name) or None}
-        found.append(line)
-    return [found]
+            line[name] = _value(name, *READ[setting]) if setting in READ else None
+            line[f"{name} in the paper"] = printed.get(name) or None
+        content.append(line)
+    return [content]
 
 
-def render(table: Table[list[Line]], found: list[Line]) -> Listing:
-    """The same as words; what the paper prints stands in brackets where it is another value."""
-    body = [[line["setting"], *(_cell(line[name], line[f"{name} in the paper"]) for name in AGENTS)] for line in found]
-    return Listing(table.name, table.title, ["setting", *AGENTS.values()], body, found)
+def render(table: Table[list[Line]], content: list[Line]) -> Listing:
+    """The same as words; the paper's value in brackets if it is another."""
+    body = [
+        [line["setting"], *(_cell(line[name], line[f"{name} in the paper"]) for name in AGENTS)] for line in content
+    ]
+    return Listing(table.name, table.title, ["setting", *AGENTS.values()], body, content)
 
 
-def caption(table: Table[list[Line]], found: list[Line]) -> list[str]:
-    """Where the values stand, and what differs."""
+def caption(table: Table[list[Line]], content: list[Line]) -> list[str]:
+    """The source of the values, and the differences that need an explanation."""
     return [
         "Ours: agent=dqn, rainbow_lite, rainbow, der, with network=nature and optimizer=adam, as conf/ has them; steps "
         f"are agent steps. In brackets: {table.source}, where it says something else.",
@@ -85,13 +67,26 @@ def caption(table: Table[list[Line]], found: list[Line]) -> list[str]:
     ]
 
 
+def _value(agent: str, group: str, key: str) -> Any:
+    """A setting of an agent, of its network or optimizer, or the default option of a group."""
+    settings = option("agent", agent)
+    if group == "defaults":
+        chosen = [entry for entry in option(".", "config")["defaults"] if isinstance(entry, dict)]
+        return next(entry[key] for entry in chosen if key in entry)
+    if group == "network":
+        return option("network", "nature")[key]
+    if group == "optimizer":
+        return {**option("optimizer", "adam"), **settings["default_settings"]["optimizer"]["adam"]}.get(key, 0)
+    return settings[key]
+
+
 def _cell(own: Any, paper: str | None) -> str:
     if own is None:
         return f"{NOTHING} ({paper})" if paper else NOTHING
-    return _words(own) if paper is None or _alike(own, paper) else f"{_words(own)} ({paper})"
+    return _words(own) if paper is None or _equal(own, paper) else f"{_words(own)} ({paper})"
 
 
-def _alike(own: Any, paper: str) -> bool:
+def _equal(own: Any, paper: str) -> bool:
     if isinstance(own, bool | str):
         return str(own).lower() == paper.lower()
     return float(own) == float(paper)

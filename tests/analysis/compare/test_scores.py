@@ -11,7 +11,7 @@ from analysis.compare.comparison import comparison
 from analysis.compare.drawing import drawing
 from analysis.compare.scores import ends_of
 from analysis.compare.sections import sections
-from analysis.read_metrics import metrics_of
+from analysis.frames import metrics_of
 from analysis.reported.reported import lines
 from analysis.rows import rows, rows_in
 from plasticity_lab.agents.ppo.agent import PPO_MEASURES

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from analysis.__main__ import main
-from analysis.read_metrics import metrics_of
+from analysis.frames import metrics_of
 from analysis.report import run_curves
 from analysis.report.command import gathered
 from analysis.report.overview import overview
