@@ -41,7 +41,8 @@ def ended(rows: Iterable["Row"]) -> list[Ended]:
 def why_none(runs: Iterable[Ended], name: str) -> str:
     """Why some or all of these runs have no value: "2 of 4 runs diverged; no episode ended in 2 of 4 runs"."""
     reasons = [why_without(status, summary, name) for status, summary in runs]
-    return in_words(Counter(why for why in reasons if why is not None), len(reasons))
+    counts = Counter[Why](why for why in reasons if why is not None)
+    return in_words(counts, len(reasons))
 
 
 def in_words(counts: Mapping[Why, int], of: int) -> str:

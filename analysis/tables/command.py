@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,7 +117,7 @@ def _ready(table: Table[Any], asked: argparse.Namespace, rows: Sequence[Row], qu
     return table.ready(kept, partial(_metrics, asked, kept))
 
 
-def _metrics(asked: argparse.Namespace, rows: Sequence[Row], runs: Sequence[str]) -> "pl.LazyFrame":
+def _metrics(asked: argparse.Namespace, rows: Sequence[Row], runs: Collection[str]) -> "pl.LazyFrame":
     from analysis.frames import metrics_of  # Polars: half a second, which other tables do not need
 
     return metrics_of(places_of(asked), rows, runs)

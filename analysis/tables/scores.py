@@ -134,7 +134,7 @@ def best(table: Table[Scores], found: Scores) -> Places:
     choose = min if table.returns == "gap" else max
     places = set()
     for column in dict.fromkeys(column for arm in found.arms.values() for column in arm.columns if column != "sd"):
-        values = {label: shown.value for label, shown in _complete(found.arms, column).items()}
+        values = {label: shown.value or 0.0 for label, shown in _complete(found.arms, column).items()}
         if len(values) > 1:
             of_best = choose(values.values())
             places |= {(label, column) for label, value in values.items() if value == of_best}
@@ -160,7 +160,7 @@ def alike(table: Table[Scores], found: Scores) -> Places:
 def _p(spread: Spread | None, label: str, other: str, complete: Mapping[str, Shown]) -> float | None:
     if spread is None:
         return welch(complete[label].values, complete[other].values).p
-    (p,) = spread.p_of(label, other, np.array([complete[label].value - complete[other].value]))
+    (p,) = spread.p_of(label, other, np.array([(complete[label].value or 0.0) - (complete[other].value or 0.0)]))
     return None if np.isnan(p) else float(p)
 
 

@@ -49,7 +49,7 @@ def cycle_returns(row: Row, bodies: Sequence[str]) -> np.ndarray | None:
     order = row.study.get("benchmark.bodies") or []
     stage_at = {(stage.cycle, order[stage.body]): stage for stage in stages}
     cycles = range(min(stage.cycle for stage in stages), max(stage.cycle for stage in stages) + 1)
-    grid = [[stage_at.get((cycle, body)) for body in bodies] for cycle in cycles]
-    if any(stage is None for of_cycle in grid for stage in of_cycle):
+    if any((cycle, body) not in stage_at for cycle in cycles for body in bodies):
         return None
+    grid = [[stage_at[cycle, body] for body in bodies] for cycle in cycles]
     return np.array([[[stage.train for stage in of_cycle], [stage.test for stage in of_cycle]] for of_cycle in grid])

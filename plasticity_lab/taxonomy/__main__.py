@@ -80,12 +80,14 @@ def by_words(words: Sequence[str], folder: Path | None = None) -> list[Run]:
 
 def shape(run: Run) -> dict[str, Any]:
     """The facts of a run's activation, numbers rounded to six decimals."""
-    return _described(run, facts(Profile(run.component("activation"))), ".6f")
+    activation: Any = run.component("activation")
+    return _described(run, facts(Profile(activation)), ".6f")
 
 
 def drawn(run: Run, low: float, high: float, count: int) -> dict[str, Any]:
     """The curve of a run's activation, to six digits."""
-    return _described(run, points(run.component("activation"), low, high, count), ".6g")
+    activation: Any = run.component("activation")
+    return _described(run, points(activation, low, high, count), ".6g")
 
 
 def activations() -> dict[str, Any]:

@@ -50,7 +50,7 @@ def render(table: Table[Found], content: Found) -> Listing:
     ours = {(selected.label, selected.activation): selected for selected in found}
     benchmark_of = {selected.label: selected.selection["benchmark"] for selected in found}
     # The paper's benchmarks in its order, one column for each study on them; then all others.
-    labels = []
+    labels: list[str] = []
     for benchmark in papers:
         labels += sorted(label for label, name in benchmark_of.items() if name == benchmark) or [benchmark]
     labels += [label for label, benchmark in sorted(benchmark_of.items()) if benchmark not in papers]
@@ -92,8 +92,9 @@ def render(table: Table[Found], content: Found) -> Listing:
 
 def _shown(selected: Selected | None, theirs: Settings) -> Settings:
     """The settings that were chosen, and the settings that the paper names."""
-    own = selected.own.items() if selected else ()
-    return {name: value for name, value in own if name in selected.varied or name in theirs}
+    if selected is None:
+        return {}
+    return {name: value for name, value in selected.own.items() if name in selected.varied or name in theirs}
 
 
 def _result(selected: Selected | None) -> dict[str, object]:
