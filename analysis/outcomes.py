@@ -40,8 +40,8 @@ def ended(rows: Iterable["Row"]) -> list[Ended]:
 
 def why_none(runs: Iterable[Ended], name: str) -> str:
     """Why some or all of these runs have no value: "2 of 4 runs diverged; no episode ended in 2 of 4 runs"."""
-    reasons = [why_without(status, summary, name) for status, summary in runs]
-    counts = Counter[Why](why for why in reasons if why is not None)
+    reasons: list[Why | None] = [why_without(status, summary, name) for status, summary in runs]
+    counts: Counter[Why] = Counter(why for why in reasons if why is not None)
     return in_words(counts, len(reasons))
 
 
