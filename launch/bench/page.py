@@ -69,10 +69,10 @@ def _rates(results: Sequence[Result]) -> Iterator[str]:
         for row in comparison["rows"]:
             best[row["name"]] = max(row, best.get(row["name"], row), key=lambda row: row["rate"])
         script = next((best.pop(name) for name in SCRIPTS if name in best), None)
-        rates = {name: _times(row) if script else f"{_rate(row)} a second, {row['facts']['width']}"
-                 for name, row in best.items()}  # fmt: skip
-        packed = [rates.pop(f"packed, {mode}", "") for mode in ("eager", "compiled", "kernels")]
-        others = "; ".join(f"{name.removeprefix('plain script, ')} {rate}" for name, rate in rates.items())
+        packed = [best.pop(f"packed, {mode}", None) for mode in ("eager", "compiled", "kernels")]
+        packed = [_times(row, script is not None) if row else "" for row in packed]
+        others = "; ".join(f"{name.removeprefix('plain script, ').replace('the body', 'the environment')} "
+                           f"{row['ratio']:,.2f} ×" for name, row in best.items())  # fmt: skip
         cells = (f"{_subject(comparison)}{result.preloaded}", _rate(script) if script else "", *packed, others)
         yield _line(*cells, f"[{result.number}]")
 
@@ -81,8 +81,13 @@ def _rate(row: Mapping[str, Any]) -> str:
     return f"{row['rate']:,.0f}" if row["rate"] >= 100 else f"{row['rate']:.1f}"
 
 
-def _times(row: Mapping[str, Any]) -> str:
-    """How many times the script's rate (the least and the most of all rounds), and the runs in the pack."""
+def _times(row: Mapping[str, Any], script: bool) -> str:
+    """How many times the script's rate (the least and the most of all rounds), and the runs in the pack.
+
+    script: whether there is a script; without one, the rate.
+    """
+    if not script:
+        return f"{_rate(row)} a second, {row['facts']['width']}"
     digits = 0 if row["ratio"] >= 100 else 2
     ratio, least, most = (f"{row[key]:,.{digits}f}" for key in ("ratio", "least", "most"))
     return f"{ratio} × ({least} – {most}), {row['facts']['width']}"
@@ -136,8 +141,9 @@ def _measured(result: Result) -> str:
     made = result.content["provenance"]
     changes = " and changes" if made["dirty"] else ""
     versions = made.get("torch") or made["versions"]["torch"]
+    words = result.content["command"].removeprefix("python -m launch.bench ")
     return (f"{result.number}. {made['start'][:10]}, commit {made['commit'][:8]}{changes}, torch {versions}, "
-            f"load {made['load'][0]:.1f}: `{result.content['command']}`")  # fmt: skip
+            f"load {made['load'][0]:.1f}: `{words}`")  # fmt: skip
 
 
 def _comparisons(results: Sequence[Result], parts: Sequence[str]) -> Iterator[tuple[Result, Mapping[str, Any]]]:
