@@ -1,13 +1,16 @@
-"""What an activation is: a formula over a whole pack, and a declaration of how it fits into a network.
+"""The base class of all activations: a formula over a whole pack, and how it fits into a network.
 
 Legend: K runs, B examples, D units or channels (axis 2), * the shape behind the run axis: (B, D) or (B, D, H, W).
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from plasticity_lab.component import Component, check
@@ -16,12 +19,12 @@ from plasticity_lab.errors import ConfigError
 
 @dataclass(frozen=True)
 class Site:
-    """What an activation is given beside its input, at one layer of one step.
+    """The second argument of an activation: its numbers at one layer of one step.
 
-    shape: the numbers on the run axis (`on_run_axis`), name → (K,).
-    learned: this layer's learnable values, name → (K, n), as `learnable` declared them.
-    uniform: a number in [0, 1) for each element of the input, of its shape; None in evaluation, and for
-        activations that are not randomised.
+    shape: the settings on the run axis (`on_run_axis`), name → (K,).
+    learned: the learnable values of this layer, name → (K, n), as `learnable` declares them.
+    uniform: a number in [0, 1) for each element of the input, like the input; None in evaluation, and for activations
+        that are not randomised.
     """
 
     shape: Mapping[str, Tensor]
@@ -31,30 +34,34 @@ class Site:
 
 @dataclass(frozen=True)
 class Learnable:
-    """A learnable value of one run: where it starts, (n,), and whether all layers of the network share it."""
+    """A learnable value of one run: its start, (n,), and whether all layers of the network share it."""
 
     start: Sequence[float]
     shared: bool = False
 
 
 class Activation(Component):
-    """A family of activations. Final classes set the class attributes, check their settings, and write `__call__`.
+    """A family of activations. A subclass checks its settings in `__init__` and writes `__call__`.
 
-    The runs of a pack may differ in the settings annotated `float`, unless the class says otherwise
-    (`run_axis_settings`); what `on_run_axis` makes of them reaches `__call__` as `site.shape[name]`, (K,). Every other
-    setting is structure, equal within a pack, and is read from `self`.
+    All other methods have defaults: override `gain` if the literature publishes a gain, `learnable` if the activation
+    learns, `produced` and `expansion` if it changes the number of units.
 
-    A run's values and gradients must not depend on its place in the pack, bit for bit. On CPU torch's sigmoid, silu,
-    elu, celu, selu and softplus break that: the last, incomplete vector of a tensor goes through another exponential.
-    Compiled, exp, tanh, erf, sin and others do too. Take them from `stacking.elementary`, `sigmoid.py` and `elu.py`.
-    (A torch.autograd.Function would do too, but costs more than it saves inside torch.func.grad.)
+    The runs of a pack may differ in settings annotated `float`, unless the class overrides `run_axis_settings`.
+    `on_run_axis` returns these numbers for one run, and `__call__` reads them as `site.shape[name]`, (K,). All other
+    settings are structure: equal within a pack, and read from `self`.
+
+    Rule: the values and gradients of a run must not depend on its place in the pack, bit for bit. On a CPU, torch's
+    sigmoid, silu, elu, celu, selu and softplus break this rule: they compute the incomplete last vector of a tensor
+    with another exponential. In compiled code exp, tanh, erf, sin and others break it too. Use the functions in
+    `stacking.elementary`, `sigmoid.py` and `elu.py`. (A torch.autograd.Function also works, but is slow inside
+    torch.func.grad.)
     """
 
     randomised: bool = False
-    """Draws a number per element in training, and uses the mean in evaluation."""
+    """Whether it draws a number per element in training, and uses the mean in evaluation."""
 
     expansion: ClassVar[Fraction] = Fraction(1)
-    """Units or channels passed on for each one that the layer before produces."""
+    """Number of units or channels passed on for each one that the layer before produces."""
 
     floats_on_run_axis = True
 
@@ -63,33 +70,57 @@ class Activation(Component):
         raise NotImplementedError
 
     def produced(self, features: int) -> int:
-        """How many units or channels the layer before produces where the network's design says `features`."""
+        """The number of units or channels that the layer before produces if the network's design says `features`."""
         return features
 
     @property
     def matches_parameters(self) -> bool:
-        """Whether the network is to trim its design until it has as many parameters as with a plain activation."""
+        """Whether the network reduces its widths until it has as many parameters as with a plain activation."""
         return False
 
     def learnable(self, produced: int) -> dict[str, Learnable]:
-        """The learnable values at a layer of that many units or channels, by name."""
+        """The learnable values, by name, at a layer that produces this many units or channels."""
         return {}
 
     def gain(self) -> float:
-        """Kaiming gain of the layer before: 1 / √E[φ(z)²] with z ~ N(0, 1), or the published one where there is one."""
-        raise NotImplementedError
+        """Kaiming gain of the layer before: the published one, or by default 1 / √E[φ(z)²] with z ~ N(0, 1).
+
+        A layer with the default gain keeps the second moment of its input. It is computed for the activation at its
+        start and in evaluation mode (mean slopes). The integral is a Gauss–Legendre sum on each side of 0, since most
+        activations have their kink at 0.
+        """
+        z, density = normal_rule()
+        x = torch.from_numpy(z).reshape(1, -1, 1)
+        shape = {name: torch.tensor([value], dtype=x.dtype) for name, value in self.on_run_axis().items()}
+        learned = {name: torch.tensor([value.start], dtype=x.dtype) for name, value in self.learnable(1).items()}
+        squares = self(x, Site(shape, learned)).square().mean(dim=2).numpy().ravel()
+        return float(1 / np.sqrt(squares @ density))
+
+
+@functools.cache
+def normal_rule() -> tuple[np.ndarray, np.ndarray]:
+    """Nodes on [−12, 12], and their weights under the normal density."""
+    nodes, weights = np.polynomial.legendre.leggauss(120)
+    z = 6 * (nodes + 1)
+    density = 6 * weights * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    return np.concatenate([-z, z]), np.concatenate([density, density])
+
+
+def gain_of_slope(slope: float) -> float:
+    """√(2 / (1 + slope²)): the Kaiming gain for a negative slope.  Source: He et al. 2015."""
+    return (2 / (1 + slope**2)) ** 0.5
 
 
 def along_run_axis(values: Tensor, x: Tensor) -> Tensor:
-    """values (K,) or (K, n) laid beside x (K, B, D, ...): (K, 1, 1 or n, 1, ...).  n is 1 or D."""
+    """values (K,) or (K, n), shaped to broadcast over x (K, B, D, ...): (K, 1, 1 or n, 1, ...).  n is 1 or D."""
     width = 1 if values.dim() == 1 else values.shape[1]
     return values.reshape(values.shape[0], 1, width, *([1] * (x.dim() - 3)))
 
 
 def slope_between(lower: Tensor, upper: Tensor, site: Site, x: Tensor) -> Tensor:
-    """A slope per element in training, like x; in evaluation the mean per run, (K, 1, 1, ...).  lower, upper (K,).
+    """A random slope per element in training, like x; the mean of each run in evaluation, (K, 1, 1, ...).
 
-    lower = upper gives exactly that slope, whatever is drawn.
+    lower, upper: (K,). If they are equal, the result is exactly that slope for any draw.
     """
     low, high = along_run_axis(lower, x), along_run_axis(upper, x)
     if site.uniform is None:

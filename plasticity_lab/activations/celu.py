@@ -5,7 +5,6 @@ from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site, along_run_axis
 from plasticity_lab.activations.elu import negative_part
-from plasticity_lab.activations.gain import kaiming_gain
 from plasticity_lab.component import check
 from plasticity_lab.stacking.elementary import exp_minus_one
 
@@ -20,7 +19,3 @@ class CELU(Activation):
         """x (K, *) → like x."""
         alpha = along_run_axis(site.shape["alpha"], x)
         return torch.relu(x) + alpha * exp_minus_one(negative_part(x) / alpha)
-
-    def gain(self) -> float:
-        """1 / √E[φ(z)²] with z ~ N(0, 1): the sources leave it open."""
-        return kaiming_gain(self)

@@ -5,7 +5,6 @@ from torch import Tensor
 from torch.nn.functional import threshold
 
 from plasticity_lab.activations.activation import Activation, Site, along_run_axis
-from plasticity_lab.activations.gain import kaiming_gain
 from plasticity_lab.component import check
 from plasticity_lab.stacking.elementary import exp_minus_one
 
@@ -36,7 +35,3 @@ class ELU(Activation):
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → like x."""
         return elu(x, along_run_axis(site.shape["alpha"], x))
-
-    def gain(self) -> float:
-        """1 / √E[φ(z)²] with z ~ N(0, 1): the sources leave it open."""
-        return kaiming_gain(self)

@@ -6,7 +6,6 @@ from typing import Any
 from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site, along_run_axis
-from plasticity_lab.activations.gain import kaiming_gain
 from plasticity_lab.component import check
 from plasticity_lab.stacking.elementary import gelu
 
@@ -36,7 +35,3 @@ class GELU(Activation):
         """x (K, *) → like x.  torch's own gelu (the exact one) does not depend on the place in the tensor."""
         beta = along_run_axis(site.shape["beta"], x)
         return gelu(beta * x) if self.form == "scale_input" else gelu(beta * x) / beta
-
-    def gain(self) -> float:
-        """1 / √E[φ(z)²] with z ~ N(0, 1): the sources leave it open."""
-        return kaiming_gain(self)

@@ -3,15 +3,15 @@
 import torch
 from torch import Tensor
 
-from plasticity_lab.activations.activation import Activation, Site, along_run_axis
+from plasticity_lab.activations.activation import Activation, Site, along_run_axis, gain_of_slope
 from plasticity_lab.component import check
 
 
 def leaky_relu(x: Tensor, slope: Tensor | float) -> Tensor:
     """x where x > 0, slope·x elsewhere.  x (K, *), slope broadcastable to it → like x.
 
-    As a product with a mask of ones and zeros, which is exact: torch.where is not vectorised on CPU, and takes five
-    times as long on a wide pack.
+    It is a product with a mask of ones and zeros, which is exact: torch.where is not vectorised on a CPU, and takes
+    five times as long on a wide pack.
     """
     positive = torch.relu(torch.sign(x.detach()))
     return x * (positive + slope * (1 - positive))
@@ -28,5 +28,5 @@ class LeakyReLU(Activation):
         return leaky_relu(x, along_run_axis(site.shape["negative_slope"], x))
 
     def gain(self) -> float:
-        """√(2 / (1 + slope²)).  Source: He et al. 2015."""
-        return (2 / (1 + self.negative_slope**2)) ** 0.5
+        """√(2 / (1 + slope²))."""
+        return gain_of_slope(self.negative_slope)

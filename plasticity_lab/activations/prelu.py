@@ -4,18 +4,18 @@ from math import log
 
 from torch import Tensor
 
-from plasticity_lab.activations.activation import Activation, Learnable, Site, along_run_axis
+from plasticity_lab.activations.activation import Activation, Learnable, Site, along_run_axis, gain_of_slope
 from plasticity_lab.activations.leaky_relu import leaky_relu
 from plasticity_lab.activations.sigmoid import sigmoid
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
 
 SCOPES = ("global", "layer", "neuron")
-"""Who shares a slope: all layers of the network, the units of a layer, nobody (a channel's pixels in a convolution)."""
+"""The units that share a slope: of all layers, of one layer, none (in a convolution the pixels of a channel share)."""
 
 
 def of_scope(scope: str, start: float, produced: int) -> Learnable:
-    """A learnable value of that scope at a layer of that many units or channels."""
+    """A learnable value of this scope at a layer that produces this many units or channels."""
     return Learnable([start] * (produced if scope == "neuron" else 1), shared=scope == "global")
 
 
@@ -27,7 +27,7 @@ class PReLU(Activation):
         self.alpha_init = check("activation.alpha_init", alpha_init, at_least=0)
 
     def on_run_axis(self) -> dict[str, float]:
-        """Nothing: where the slope starts is the learned value's business."""
+        """Nothing: the learned value holds the initial slope."""
         return {}
 
     def learnable(self, produced: int) -> dict[str, Learnable]:
@@ -39,14 +39,14 @@ class PReLU(Activation):
         return leaky_relu(x, along_run_axis(site.learned["slope"], x))
 
     def gain(self) -> float:
-        """√(2 / (1 + slope²)) at the slope it starts with.  Source: He et al. 2015, Appendix B."""
-        return (2 / (1 + self.alpha_init**2)) ** 0.5
+        """√(2 / (1 + slope²)) at the initial slope.  Source: He et al. 2015, Appendix B."""
+        return gain_of_slope(self.alpha_init)
 
 
 class BoundedPReLU(Activation):
     """PReLU with slope α_min + (α_max − α_min) · sigmoid(raw), raw learned.  Source: Appendix G.1, eqs. 7 and 8.
 
-    raw starts where the slope is `alpha_init`, which must lie strictly between the bounds: on a bound raw is infinite.
+    raw starts at the slope `alpha_init`, which must lie strictly between the bounds: at a bound raw is infinite.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class BoundedPReLU(Activation):
             )
 
     def on_run_axis(self) -> dict[str, float]:
-        """The bounds; where the slope starts is the learned value's business."""
+        """The bounds. The learned value holds the initial slope."""
         return {"alpha_min": self.alpha_min, "alpha_max": self.alpha_max}
 
     def learnable(self, produced: int) -> dict[str, Learnable]:
@@ -78,5 +78,5 @@ class BoundedPReLU(Activation):
         return leaky_relu(x, along_run_axis(slope, x))
 
     def gain(self) -> float:
-        """√(2 / (1 + slope²)) at the slope it starts with.  Source: He et al. 2015, Appendix B."""
-        return (2 / (1 + self.alpha_init**2)) ** 0.5
+        """√(2 / (1 + slope²)) at the initial slope.  Source: He et al. 2015, Appendix B."""
+        return gain_of_slope(self.alpha_init)

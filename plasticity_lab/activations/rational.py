@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Learnable, Site, along_run_axis
-from plasticity_lab.activations.gain import kaiming_gain
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
 
@@ -98,10 +97,6 @@ class Rational(Activation):
                 numbers = numbers.repeat(1, -(-above.shape[1] // numbers.shape[1]))
             above = above * (0.9 + 0.2 * numbers[:, : above.shape[1]])
         return polynomial(x, _beside(x, above)) / denominator(self.version, x, _beside(x, below))
-
-    def gain(self) -> float:
-        """1 / √E[φ(z)²] with z ~ N(0, 1), at the coefficients it starts with: the sources leave it open."""
-        return kaiming_gain(self)
 
 
 def _beside(x: Tensor, coefficients: Tensor) -> list[Tensor]:

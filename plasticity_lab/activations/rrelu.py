@@ -1,11 +1,11 @@
-"""RReLU: a negative slope drawn anew for each element."""
+"""RReLU: a random negative slope for each element."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor
 
-from plasticity_lab.activations.activation import Activation, Site, check_bounds, slope_between
+from plasticity_lab.activations.activation import Activation, Site, check_bounds, gain_of_slope, slope_between
 from plasticity_lab.activations.leaky_relu import leaky_relu
 from plasticity_lab.component import check
 
@@ -28,7 +28,7 @@ class RReLU(Activation):
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """An `eval_slope` at which both bounds stand is the mean."""
+        """An `eval_slope` equal to both bounds is the mean."""
         if settings["eval_slope"] == settings["lower"] == settings["upper"]:
             settings = {**settings, "eval_slope": "mean"}
         return super().canonical(settings)
@@ -40,5 +40,5 @@ class RReLU(Activation):
         return leaky_relu(x, slope_between(site.shape["lower"], site.shape["upper"], site, x))
 
     def gain(self) -> float:
-        """√(2 / (1 + slope²)) at the mean slope.  Source: He et al. 2015."""
-        return (2 / (1 + ((self.lower + self.upper) / 2) ** 2)) ** 0.5
+        """√(2 / (1 + slope²)) at the mean slope."""
+        return gain_of_slope((self.lower + self.upper) / 2)

@@ -4,7 +4,6 @@ from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site, along_run_axis, check_bounds, slope_between
 from plasticity_lab.activations.elu import elu
-from plasticity_lab.activations.gain import kaiming_gain
 from plasticity_lab.component import check
 
 LAMBDA = 1.0507009873554804934193349852946
@@ -24,10 +23,6 @@ class SELU(Activation):
         """x (K, *) → like x."""
         return LAMBDA * elu(x, along_run_axis(site.shape["alpha"], x))
 
-    def gain(self) -> float:
-        """1 / √E[φ(z)²] with z ~ N(0, 1); it is 1 at the self-normalising α."""
-        return kaiming_gain(self)
-
 
 class RandomizedSELU(Activation):
     """SELU with α ~ U(lower, upper) for each element in training, the mean in evaluation.
@@ -43,7 +38,3 @@ class RandomizedSELU(Activation):
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → like x."""
         return LAMBDA * elu(x, slope_between(site.shape["lower"], site.shape["upper"], site, x))
-
-    def gain(self) -> float:
-        """1 / √E[φ(z)²] with z ~ N(0, 1), at the mean α."""
-        return kaiming_gain(self)

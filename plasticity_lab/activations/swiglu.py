@@ -6,7 +6,6 @@ from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site
 from plasticity_lab.activations.concatenated import halved
-from plasticity_lab.activations.gain import kaiming_gain
 from plasticity_lab.activations.swish import Swish, swish
 from plasticity_lab.component import check
 
@@ -37,4 +36,4 @@ class SwiGLU(Activation):
 
     def gain(self) -> float:
         """That of Swish with β = 1: the halves are independent, so E[(a swish(b))²] = E[a²] E[swish(b)²]."""
-        return kaiming_gain(Swish())
+        return Swish().gain()

@@ -3,7 +3,6 @@
 from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site, along_run_axis
-from plasticity_lab.activations.gain import kaiming_gain
 from plasticity_lab.activations.sigmoid import sigmoid
 from plasticity_lab.component import check
 
@@ -22,7 +21,3 @@ class Swish(Activation):
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → like x."""
         return swish(x, along_run_axis(site.shape["beta"], x))
-
-    def gain(self) -> float:
-        """1 / √E[φ(z)²] with z ~ N(0, 1): the sources leave it open."""
-        return kaiming_gain(self)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from plasticity_lab.activations.gain import normal_rule
+from plasticity_lab.activations.activation import normal_rule
 from plasticity_lab.taxonomy.curve import END, OFF_CENTRE, SMALL, Curve, Profile, curve
 
 DEAD = 1e-3  # a smaller |φ′| counts as dead (Section 4)

@@ -3,9 +3,9 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from plasticity_lab.activations.activation import Activation
 from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.deep_fourier import DeepFourier
-from plasticity_lab.activations.gain import kaiming_gain
 from plasticity_lab.activations.leaky_relu import LeakyReLU
 from plasticity_lab.activations.prelu import BoundedPReLU, PReLU
 from plasticity_lab.activations.relu import ReLU
@@ -24,7 +24,7 @@ from plasticity_lab.randomness.host import host_stream
     [ReLU(), LeakyReLU(0.7), PReLU(alpha_init=0.25), BoundedPReLU(), RReLU(0.1, 0.3), CReLU(), DeepFourier()],
 )
 def test_the_integral_agrees_with_the_closed_forms(activation):
-    assert kaiming_gain(activation) == pytest.approx(activation.gain(), rel=1e-9)
+    assert Activation.gain(activation) == pytest.approx(activation.gain(), rel=1e-9)
 
 
 def test_published_gains():
