@@ -20,16 +20,14 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_leaves
 
-from plasticity_lab.kernels.convolution import convolution
-from plasticity_lab.kernels.product import product as gpu_product
-from plasticity_lab.stacking.pool import larger
-from plasticity_lab.stacking.whole_pool import whole_pool
+from plasticity_lab.kernels import on_gpu
+from plasticity_lab.stacking.pool import larger, whole_pool
 from plasticity_lab.waits import waiting
 
 Graph = Callable[..., Any]
 KEPT = 64
 """Graphs that a process keeps for later packs; those that were not used for longest go first."""
-WHOLE = (larger, whole_pool, convolution, gpu_product)
+WHOLE = (larger, whole_pool, on_gpu.convolution, on_gpu.product)
 """Functions that are kept whole in graphs, else torch 2.13 forgets their backward under torch.func.grad."""
 PACKAGE = Path(__file__).resolve().parents[1]
 STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib")).resolve()
@@ -88,15 +86,13 @@ def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
 
 
 def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
-    from plasticity_lab.kernels.compiling import lay_out_once
+    from plasticity_lab.kernels.compiling import gpu_options, lay_out_once
 
     for whole in WHOLE:
         torch.compiler.allow_in_graph(whole)
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
     if any(isinstance(leaf, torch.Tensor) and leaf.is_cuda for leaf in tree_leaves(arguments)):
-        from plasticity_lab.kernels import sums_as_products
-
-        options |= sums_as_products.options()
+        options |= gpu_options()
     lay_out_once()
     graph = torch.compile(function, fullgraph=True, dynamic=False, options=options).aot_compile((tuple(arguments), {}))
     graph.disable_guard_check()

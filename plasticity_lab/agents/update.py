@@ -78,7 +78,7 @@ def fuses(optimizer: Optimizer, intervention: Intervention, clipped: bool) -> bo
 
     clipped: whether these are clipped.
     """
-    return optimizer.by_kernel is not None and not clipped and not intervention.takes_gradients()
+    return optimizer.kernel is not None and not clipped and not intervention.takes_gradients()
 
 
 def called_kernels(model: Model, optimizer: Optimizer, intervention: Intervention, clipped: bool) -> list[str]:
@@ -87,7 +87,7 @@ def called_kernels(model: Model, optimizer: Optimizer, intervention: Interventio
     clipped: whether gradients are clipped.
     """
     fused = model.network.rows_are_examples and fuses(optimizer, intervention, clipped)
-    step = [optimizer.by_kernel.operator] if fused and optimizer.by_kernel is not None else []
+    step = [optimizer.kernel] if fused and optimizer.kernel is not None else []
     return [*model.kernel_parts, *step, "linear_gradients"]
 
 

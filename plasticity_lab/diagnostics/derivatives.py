@@ -11,7 +11,6 @@ from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site
 from plasticity_lab.diagnostics.view import View
-from plasticity_lab.networks.expert_units import units_first
 
 FLAT = 1e-3
 """Below it, in size, a derivative counts as 0.  Source: Section 4, where it bounds dead bands."""
@@ -68,7 +67,7 @@ def site_of(view: View, unit: str, run: int) -> Site:
 def _slopes(view: View, flat: float) -> Mapping[str, list[Slopes]]:
     before, activation, found = view.forward().before, view.model.activation, dict[str, list[Slopes]]()
     for unit in view.units:
-        z = units_first(unit, before[unit.name])
+        z = unit.units_first(before[unit.name])
         found[unit.name] = []
         for run in range(len(z)):
             site = site_of(view, unit.name, run)

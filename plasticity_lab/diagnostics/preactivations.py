@@ -11,7 +11,6 @@ from torch import Tensor
 from plasticity_lab.diagnostics.diagnostic import Diagnostic, interval
 from plasticity_lab.diagnostics.places import at, columns_at, in_rows, run_by_run
 from plasticity_lab.diagnostics.view import View
-from plasticity_lab.networks.expert_units import units_first
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.records.measures import Column
 
@@ -78,7 +77,7 @@ def _moments(view: View) -> dict[str, Tensor]:
         # Around the mean: a difference of sums of squares would be lost where the mean is large.
         return torch.stack([mean, (rows - mean).square().mean(dim=0).sqrt()]).double()
 
-    return {unit.name: run_by_run(of, units_first(unit, before[unit.name])) for unit in view.units}
+    return {unit.name: run_by_run(of, unit.units_first(before[unit.name])) for unit in view.units}
 
 
 def _means(place: str | None, values: Tensor) -> dict[str, Tensor]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.network import Layer
-from plasticity_lab.networks.tapped import tapped
+from plasticity_lab.networks.per_example import tapped
 
 
 class OfLayer(NamedTuple):

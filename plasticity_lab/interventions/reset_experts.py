@@ -15,7 +15,6 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.now import Now, State, Tensors
 from plasticity_lab.interventions.resets import Resets, none_yet
 from plasticity_lab.interventions.unit_statistics import mean_size
-from plasticity_lab.networks.expert_units import units_first
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.networks.units import DRAWN_ANEW
 from plasticity_lab.randomness.host import host_stream
@@ -88,7 +87,7 @@ class ResetExperts(Resets):
     def after_step(self, now: Now) -> State:
         """Follows the units' |h|, and counts the update."""
         unit = place_of_experts(now)
-        size_KV = mean_size(units_first(unit, now.hidden[unit.name]), now.weights)
+        size_KV = mean_size(unit.units_first(now.hidden[unit.name]), now.weights)
         # Values that an activation passes on of one unit (two of some) lie behind each other, or two make one.
         each = size_KV.unflatten(1, (-1, unit.produced[0])).transpose(1, 2)
         units = unit.produced[-1]

@@ -12,8 +12,7 @@ from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.elementary import whole_power
-from plasticity_lab.stacking.exact_sums import run_sums
-from plasticity_lab.stacking.products import times
+from plasticity_lab.stacking.products import run_sums, times
 from plasticity_lab.stacking.run_axis import beside
 
 FIRST_ITERATIONS = 20

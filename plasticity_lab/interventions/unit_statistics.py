@@ -14,8 +14,7 @@ from torch import Tensor
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.networks.units import layer_inputs, outgoing_axis, passed_on
-from plasticity_lab.stacking.exact_sums import exact_sums
-from plasticity_lab.stacking.products import row_times
+from plasticity_lab.stacking.products import exact_sums, row_times
 from plasticity_lab.stacking.run_axis import beside
 
 

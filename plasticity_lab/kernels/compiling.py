@@ -1,17 +1,87 @@
-"""What torch's compiler is told of the kernels. This module is imported where something is compiled."""
+"""Instructions for torch's compiler. This module is imported only when something is compiled.
+
+For a GPU they keep a run's bits independent of the pack. Left alone, the compiler chooses the order of a sum by the
+number of sums, and rounds a product before an addition or not, depending on what it fuses. Both follow the number of
+runs.
+
+Legend: K runs, M sums of each, R numbers of each sum.
+"""
+
+from collections.abc import Callable
+from typing import Any
 
 import torch
+from torch._inductor.custom_graph_pass import CustomGraphPass, get_hash_for_files
 from torch._inductor.lowering import add_needs_realized_inputs
+from torch.fx import Graph, Node
+
+from plasticity_lab.kernels import on_gpu
+
+aten = torch.ops.aten
+SUMS: dict[Any, bool] = {aten.sum.dim_IntList: False, aten.mean.dim: True}
+"""Operators that are a sum over given axes → whether it is divided by their sizes. Sums over a whole run have axes too."""
+
+
+class SumsAsProducts(CustomGraphPass):
+    """Computes sums on a GPU (see `on_gpu.serves`) as products with ones: their order depends on R alone."""
+
+    def __call__(self, graph: Graph) -> None:
+        """Changes the graph in place."""
+        for node in sums(graph):
+            with graph.inserting_before(node):
+                node.replace_all_uses_with(_as_product(graph, node))
+            graph.erase_node(node)
+
+    def uuid(self) -> Any:
+        """The key by which torch recognises graphs changed by this version of the pass."""
+        return get_hash_for_files((__file__,))
+
+
+def gpu_options() -> dict[str, Any]:
+    """Options for torch.compile; the second rounds every product before something is added to it."""
+    return {"post_grad_custom_pre_pass": SumsAsProducts(), "emulate_precision_casts": True}
 
 
 def lay_out_once() -> None:
-    """What is computed of several tensors, as pixels are of images and places, is computed once for all its kernels.
+    """The input of several kernels is computed once, not once for each of them.
 
-    torch finds out by itself that a kernel reads its inputs from memory, but only when it meets the first one: what
-    that is given would be computed for each of its readers anew. What is made of one tensor alone, as ReLU is, torch
-    computes for each of them all the same.
+    This concerns inputs computed from several tensors, such as pixels from images and indices. torch finds out by
+    itself that a kernel reads its inputs from memory, but only after it has met the first kernel. An input computed
+    from one tensor alone, such as a ReLU, is still computed for each kernel.
     """
     for name in torch._C._dispatch_get_all_op_names():
         space, _, operator = name.partition("::")
         if space == "plasticity_lab":
             add_needs_realized_inputs(getattr(torch.ops.plasticity_lab, operator.partition(".")[0]))
+
+
+def sums(graph: Graph) -> list[Node]:
+    """The sums in a graph that depend on their order, and are taken on a GPU."""
+    candidates: list[Any] = [node for node in graph.nodes if node.target in SUMS]
+    return [node for node in candidates if on_gpu.serves(node.args[0].meta["val"])]
+
+
+def _as_product(graph: Graph, node: Node) -> Node:
+    arguments: Any = node.args
+    source, axes, *_ = arguments
+    x, out = source.meta["val"], node.meta["val"]
+
+    def add(function: Callable[..., Any], *arguments: Any) -> Node:
+        made = graph.call_function(function, arguments)
+        values = [each.meta["val"] if isinstance(each, Node) else each for each in arguments]
+        with x.fake_mode:
+            made.meta["val"] = function(*values)
+        return made
+
+    summed = [axis % x.dim() for axis in axes] if axes else list(range(x.dim()))
+    kept = [axis for axis in range(x.dim()) if axis not in summed]
+    count = torch.Size(x.shape[axis] for axis in summed).numel()
+    runs = x.shape[kept[0]] if kept else 1
+    rows = add(aten.permute.default, source, [*kept, *summed])
+    rows = add(aten.reshape.default, rows, [runs, x.numel() // (runs * count), count])
+    ones = graph.call_function(aten.full.default, ([1, 1, 1], 1.0), {"dtype": x.dtype, "device": x.device})
+    with x.fake_mode:
+        ones.meta["val"] = torch.full([1, 1, 1], 1.0, dtype=x.dtype, device=x.device)
+    found = add(torch.ops.plasticity_lab.product.default, rows, add(aten.expand.default, ones, [runs, count, 1]), None)
+    found = add(aten.reshape.default, found, list(out.shape))
+    return add(aten.div.Tensor, found, count) if SUMS[node.target] else found

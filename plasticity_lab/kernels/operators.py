@@ -7,7 +7,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch.library import Library, fallthrough_kernel
 
 from plasticity_lab.kernels import build
@@ -69,6 +71,17 @@ def define() -> Library:
 def are_defined() -> bool:
     """Whether this process uses kernels."""
     return define.cache_info().currsize > 0
+
+
+def reordered(images_ND: NDArray[np.uint8], order_D: NDArray[np.int64], to_ND: NDArray[np.uint8]) -> None:
+    """to[n, d] = images[n, order[d]] for N images of D pixels: by our kernel if this process uses kernels, or by NumPy.
+
+    All arrays are contiguous and writable.
+    """
+    if are_defined():
+        torch.ops.plasticity_lab.reordered(*map(torch.from_numpy, (images_ND, order_D, to_ND)))
+    else:  # With a mode, NumPy writes in place without a copy. No index is out of range.
+        np.take(images_ND, order_D, axis=1, out=to_ND, mode="clip")
 
 
 def _loading(part: str, name: str) -> Callable[..., Any]:

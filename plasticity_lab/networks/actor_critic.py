@@ -12,8 +12,8 @@ from torch import Tensor
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.networks.building import dense_units, fitted, narrower
 from plasticity_lab.networks.network import NORMS, Activate, Design, Layer, Network, Shapes, Unit
-from plasticity_lab.networks.width import trim, trimmed
 from plasticity_lab.stacking.constant import StackedConstant
 from plasticity_lab.stacking.linear import StackedLinear
 
@@ -68,14 +68,11 @@ class ActorCritic(Network):
                 "needs an adapter; choose network.adapter=true."
             )
 
-        def adapted(width: int) -> Design:
+        def trimmed(percent: int) -> Design:
+            width = narrower(self.width, percent)
             return self._of_width(bodies, width, activation.produced(width), activation.expansion)
 
-        if activation.matches_parameters:
-            target = self._of_width(bodies, self.width, self.width, 1).size
-            percent = trim(target, lambda percent: adapted(trimmed(self.width, percent)).size)
-            return adapted(trimmed(self.width, percent))
-        return adapted(self.width)
+        return fitted(activation, lambda: self._of_width(bodies, self.width, self.width, 1), trimmed)
 
     def gain(self, output: str | None, activation: Activation) -> float:
         """See `ORTHOGONAL_GAINS`; 1 for lecun."""
@@ -131,17 +128,18 @@ class ActorCritic(Network):
             given = passed if self.adapter_activation else width
         heads = {body: self._heads(body, shapes, passed) for body, shapes in bodies.items()}
         for trunk in self._trunks():
-            names = [f"{trunk}{number + 1}" for number in range(self.depth)]
             answers = [
                 layer.name
                 for of_body in heads.values()
                 for output, layer in of_body.items()
                 if isinstance(layer, StackedLinear) and self._trunk_of(output) == trunk
             ]
-            following = [*((name,) for name in names[1:]), tuple(answers)]
-            for name, inputs, after in zip(names, [given, *[passed] * (self.depth - 1)], following, strict=True):
+            widths = {f"{trunk}{number + 1}": produced for number in range(self.depth)}
+            inputs = given
+            for name in widths:
                 layers.append(self.normed(StackedLinear(name, inputs, produced)))
-                units.append(Unit(name, (produced,), incoming=name, outgoing=after))
+                inputs = passed
+            units += dense_units(widths, tuple(answers))
         for body, of_body in heads.items():
             layers += of_body.values()
             own |= {layer.name: body for layer in of_body.values()}

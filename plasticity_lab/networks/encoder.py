@@ -14,11 +14,11 @@ from torch.nn.functional import pad
 
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.networks.building import fitted, narrower, only_body
 from plasticity_lab.networks.heads.dense import Flatten
 from plasticity_lab.networks.heads.head import Encoded, Head
-from plasticity_lab.networks.network import Activate, Design, Layer, Network, Shapes, Unit, only_body
+from plasticity_lab.networks.network import Activate, Design, Layer, Network, Shapes, Unit
 from plasticity_lab.networks.tokenization import PER_LEARNED_PATCH, Tokens
-from plasticity_lab.networks.width import trim, trimmed
 from plasticity_lab.stacking.conv import StackedConv2d
 
 
@@ -90,17 +90,14 @@ class Encoder(Network):
                 "network=mlp takes it."
             )
 
-        def adapted(percent: int = 0) -> Design:
+        def trimmed(percent: int) -> Design:
             def produced(width: int) -> int:
-                return activation.produced(trimmed(width, percent))
+                return activation.produced(narrower(width, percent))
 
             hidden = {name: produced(width) for name, width in self.hidden.items()}
             return self._of_widths(shapes, list(map(produced, self.widths)), hidden, activation.expansion)
 
-        if activation.matches_parameters:
-            plain = self._of_widths(shapes, self.widths, self.hidden, 1)
-            return adapted(trim(plain.size, lambda percent: adapted(percent).size))
-        return adapted()
+        return fitted(activation, lambda: self._of_widths(shapes, self.widths, self.hidden, 1), trimmed)
 
     def forward(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str

@@ -11,15 +11,15 @@ from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import check
-from plasticity_lab.networks.network import NORMS, Activate, Design, Network, Shapes, Unit, only_body, output_layers
-from plasticity_lab.networks.width import trim, trimmed
+from plasticity_lab.networks.building import dense_units, fitted, narrower, only_body, output_layers
+from plasticity_lab.networks.network import NORMS, Activate, Design, Network, Shapes
 
 
 class MLP(Network):
     """`depth` hidden layers of `width` units, and a linear layer for each output.  Source: Appendix B (2 × 100).
 
-    `init`: default (PyTorch's; what the benchmarks used) or kaiming (with the activation's gain). `norm`: none, or
-    layer (before each activation). Where an agent asks for noise, all layers have it.
+    `init`: default (PyTorch's, as in the benchmarks) or kaiming (with the activation's gain). `norm`: none, or layer
+    (before each activation). If an agent asks for noise, all layers are noisy.
     """
 
     def __init__(self, width: int = 100, depth: int = 2, init: str = "default", norm: str = "none") -> None:
@@ -34,32 +34,22 @@ class MLP(Network):
         return "hidden1"
 
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
-        """What is given, flattened → hidden1 … hidden<depth> → a layer for each output."""
+        """The flattened input → hidden1 … hidden<depth> → a layer for each output."""
         shapes = only_body(bodies, "mlp")
 
         def of_width(produced: int, expansion: Fraction | float) -> Design:
-            names = [f"hidden{n + 1}" for n in range(self.depth)]
-            sizes = [prod(shapes.inputs)] + [int(produced * expansion)] * self.depth
-            hidden = [
-                self.normed(shapes.dense(name, inputs, produced)) for name, inputs in zip(names, sizes, strict=False)
-            ]
-            outputs = output_layers(shapes, sizes[-1])
-            last = tuple(outputs[name].name for name in shapes.outputs)
-            units = [
-                Unit(name, (produced,), incoming=name, outgoing=following)
-                for name, following in zip(names, [*((name,) for name in names[1:]), last], strict=True)
-            ]
-            answers = {name: layer.name for name, layer in outputs.items()}
-            return Design([*hidden, *outputs.values()], units, answers)
+            widths = {f"hidden{n + 1}": produced for n in range(self.depth)}
+            inputs, hidden = prod(shapes.inputs), []
+            for name in widths:
+                hidden.append(self.normed(shapes.dense(name, inputs, produced)))
+                inputs = int(produced * expansion)
+            outputs = output_layers(shapes, inputs)
+            return Design([*hidden, *outputs.layers], dense_units(widths, outputs.receiving), outputs.names)
 
-        def adapted(width: int) -> Design:
-            return of_width(activation.produced(width), activation.expansion)
+        def trimmed(percent: int) -> Design:
+            return of_width(activation.produced(narrower(self.width, percent)), activation.expansion)
 
-        if activation.matches_parameters:
-            target = of_width(self.width, 1).size
-            percent = trim(target, lambda percent: adapted(trimmed(self.width, percent)).size)
-            return adapted(trimmed(self.width, percent))
-        return adapted(self.width)
+        return fitted(activation, lambda: of_width(self.width, 1), trimmed)
 
     def forward(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str

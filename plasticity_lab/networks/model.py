@@ -1,11 +1,13 @@
-"""A network with its activation, for a whole pack: what it is made of, how it starts, and its forward pass.
+"""A network with its activation, for a whole pack: its parts, its first parameters, and its forward pass.
 
-Legend: K runs, B examples, D numbers of an example, O numbers of an output, * the shape of one example at a unit.
+Legend: K runs, B examples, D numbers of an example, N random numbers, O numbers of an output, * the shape of one
+example at a unit.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -15,29 +17,55 @@ from torch.nn.functional import pad
 from plasticity_lab.activations.activation import Activation, Site
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.encoder import Encoder
-from plasticity_lab.networks.expert_units import experts_first, units_first
 from plasticity_lab.networks.network import Design, Layer, Network, Shapes
-from plasticity_lab.networks.noise import TakesNoise, WithNoise
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.normed import linear_of
 from plasticity_lab.stacking.router import StackedRouter
 
 LOSS = "loss: "
-"""Before the name of a network's own loss, where it stands beside the activations."""
+"""Prefix of a loss of the network itself among the activations."""
+
+
+@runtime_checkable
+class TakesNoise(Protocol):
+    """A layer (see `networks.network.Layer`) that takes random numbers in training."""
+
+    @property
+    def name(self) -> str:
+        """The name of the layer."""
+        ...
+
+    def noise(self, batch: int) -> int:
+        """Numbers in [0, 1) that one run takes for a batch; 0 if the layer is not noisy after all."""
+        ...
+
+    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, noise_KN: Tensor | None = None, /) -> Tensor:
+        """x (K, B, ...) → (K, B, ...).  noise: `noise(B)` numbers of each run; None in evaluation."""
+        ...
+
+
+class WithNoise:
+    """A noisy layer with the random numbers of one pass: the network calls it like any other layer."""
+
+    def __init__(self, layer: TakesNoise, noise_KN: Tensor) -> None:
+        self.layer, self.name, self.noise_KN = layer, layer.name, noise_KN
+
+    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        """The output of the layer, (K, B, ...)."""
+        return self.layer(parameters, x, self.noise_KN)
 
 
 class Model:
-    """The functions of a pack's model. The numbers (parameters, settings, draws) are handed in at each call.
+    """The functions of a pack's model. Numbers (parameters, settings, draws) are arguments of each call.
 
-    A pack shares the network and the activation's structure; the activation's `run_axis_settings` and the
-    parameters differ from run to run. bodies: what the network is given and answers, by body; a classifier has one.
-    inputs: the shape of one example, by body.
-    prefix: before the name of every layer, unit and parameter, for an agent that has several networks ("actor").
-    structure_key: what is structure of neither network nor activation; models that have all three alike are the same
-    functions.
+    The runs of a pack share the network and the structure of the activation. The activation's `run_axis_settings` and
+    the parameters differ from run to run. bodies: inputs and outputs of the network, by body; a classifier has one.
+    inputs: the shape of one example, by body. prefix: before the name of every layer, unit and parameter, for an agent
+    of several networks ("actor"). structure_key: the structure that neither network nor activation holds; two models
+    with the same network, activation and key are the same functions.
 
-    Raises ConfigError, beside what the network itself refuses, where noisy layers are asked for and it has none.
+    Raises ConfigError if noisy layers are asked for and the network has none, and whatever the network raises.
     """
 
     def __init__(
@@ -52,7 +80,7 @@ class Model:
         self.units = self.design.units
         self.only_body = next(iter(bodies))
         self.inputs = {body: shapes.inputs for body, shapes in bodies.items()}
-        # Whose parameters are a body's own: they are called after their layer, or after their unit's activation.
+        # The only body of a parameter, by the name of its layer or of its unit's activation.
         of_units = {f"{unit.name}.activation": unit.body for unit in self.units if unit.body is not None}
         self._own = {**self.design.bodies, **of_units} if len(bodies) > 1 else {}
         self._noisy = {
@@ -63,7 +91,7 @@ class Model:
                 f"The agent asks for noisy layers, and the network {type(network).__name__} has none; choose one that "
                 "has (network=mlp, nature or small_nature, for example), or an agent without them."
             )
-        # Asked once: a step, compiled above all, must not ask an activation for where its values start.
+        # Computed once: a step, above all a compiled one, must not ask an activation for initial values.
         self._learned_names = {
             unit.name: {
                 name: _learned_name(prefix, unit.name, name, value.shared)
@@ -74,19 +102,19 @@ class Model:
 
     @property
     def size(self) -> int:
-        """Parameters of one run, the activation's own included."""
+        """Parameters of one run, including those of the activation."""
         return self.design.size + sum(len(start) for start in self._learned_start(self.activation).values())
 
     @property
     def losses(self) -> list[str]:
-        """Under which names a forward pass hands over the network's own losses, beside the activations."""
+        """The names of the network's own losses among the activations of a forward pass."""
         return [f"{LOSS}{name}" for name in self.design.losses]
 
     @property
     def kernel_parts(self) -> list[str]:
-        """The parts of our kernels that its layers call (`kernels.operators.PARTS`): those that compile for longest.
+        """The parts of our kernels that its layers call (`kernels.operators.PARTS`), as far as they compile long.
 
-        A layer that calls another part all the same has it compiled then.
+        Other parts are compiled when a layer calls them.
         """
         layers = [linear_of(layer) for layer in self.design.layers]
         convolves = any(isinstance(layer, StackedConv2d) and layer.stride == 1 for layer in layers)
@@ -95,54 +123,54 @@ class Model:
 
     @property
     def learned_by_activation(self) -> frozenset[str]:
-        """The names of the parameters that belong to the activation; all others are a layer's."""
+        """The names of the parameters that belong to the activation; all others belong to a layer."""
         return frozenset(parameter for names in self._learned_names.values() for parameter in names.values())
 
     @property
     def switches(self) -> frozenset[str]:
-        """The names of the parameters that say which experts are open; nothing that is learned or drawn moves them."""
+        """The names of the parameters that say which experts are open: neither learned nor drawn."""
         routers = [layer for layer in self.design.layers if isinstance(layer, StackedRouter) and layer.prunable]
         return frozenset(f"{router.name}.open" for router in routers)
 
     def start(self, seeds: Sequence[int], device: torch.device, *position: int) -> dict[str, Tensor]:
-        """The pack's first parameters, name → (K, ...); run k's are a function of its seed and settings alone.
+        """The first parameters of the pack, name → (K, ...). Those of run k depend on its seed and settings alone.
 
-        position: nothing, or of what task the network is a fresh one. A layer's numbers are those of
+        position: nothing, or the task for which the network is fresh. A layer is drawn from
         `host_stream(seed, "weights", *position, layer.name)`.
         """
         runs = [self._start_alone(run, seed, *position) for run, seed in enumerate(seeds)]
         return {name: torch.from_numpy(np.stack([run[name] for run in runs])).to(device) for name in runs[0]}
 
     def start_of(self, layer: Layer, run: int, draw: np.random.Generator) -> dict[str, np.ndarray]:
-        """A start of one layer of one run with the numbers of `draw`: that of `start`, or a fresh one."""
+        """First parameters of one layer of one run, drawn from `draw`."""
         answers = {of: name.rpartition(".")[2] for name, of in self.design.outputs.items()}
         gain = self.network.gain(answers.get(layer.name), self.activations[run])
         own_name = layer.name.removeprefix(f"{self.prefix}.") if self.prefix else layer.name
         return layer.start(draw, self.network.init_of(own_name), gain)
 
     def owner(self, parameter: str) -> str | None:
-        """The body that alone has a parameter; None where all have it, and where there is only one body."""
+        """The only body that uses a parameter; None if all bodies use it, or if there is one body."""
         return self._own.get(parameter.rpartition(".")[0])
 
     def active(self, values: Mapping[str, Tensor], body: str | None = None) -> dict[str, Tensor]:
-        """Those of the parameters, or of what is kept for each, that take part while a body is trained.
+        """The entries (parameters, moments, …, by parameter) that take part while a body is trained.
 
-        The parts of other bodies must not move: they reach neither gradient, penalty nor optimizer.
+        The parameters of other bodies must not move: they reach neither gradient, penalty nor optimizer.
         """
         taking_part = (None, body or self.only_body)
         return {name: value for name, value in values.items() if self.owner(name) in taking_part}
 
     def draws(self, batch: int, body: str | None = None) -> int:
-        """Random numbers that one training step of one run needs: one for each element before an activation."""
+        """Random numbers of one training step of one run: one for each element before an activation."""
         units = [unit for unit in self.units if unit.body in (None, body or self.only_body)]
         return sum(batch * prod(unit.produced) for unit in units) if self.activation.randomised else 0
 
     def noise(self, batch: int, body: str | None = None) -> int:
-        """Random numbers that the noisy layers of one run take in a training pass; 0 where there are none."""
+        """Random numbers that the noisy layers of one run take in a training pass; 0 without noisy layers."""
         return sum(layer.noise(batch) for layer in self._noisy_of(body))
 
     def with_noise_scope(self, scope: str) -> "Model":
-        """This model with another scope of its noise (see `StackedNoisyLinear`): it takes the same parameters."""
+        """This model with another scope of its noise (see `StackedNoisyLinear`), for the same parameters."""
         bodies = {
             body: replace(shapes, noise=shapes.noise and replace(shapes.noise, scope=scope))
             for body, shapes in self.bodies.items()
@@ -150,7 +178,7 @@ class Model:
         return Model(self.network, self.activations, bodies, self.prefix)
 
     def work(self, body: str | None = None) -> int:
-        """Multiplications that one example of a body takes forward."""
+        """Multiplications of a forward pass of one example of a body."""
         taking_part = (None, body or self.only_body)
         return sum(layer.work for layer in self.design.layers if self._own.get(layer.name) in taking_part)
 
@@ -168,14 +196,13 @@ class Model:
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The outputs, name → (K, B, O), and the activations by unit name (K, B, *).
 
-        x: float32, or uint8 pixels, which are scaled here, on the device that has them (`of_pixels`).
-        shape: the activation's settings on the run axis, name → (K,). uniforms: (K, draws(B)) in training with a
-        randomised activation, else None. body: None where there is only one. noise: (K, noise(B)) where noisy layers
-        are to be noisy, else None. before: where the pre-activations are put, by unit name, for those who look at them.
-        factor: (), by which all pre-activations are multiplied before they reach the activation; None leaves them.
-        rows: of products, where there are fewer examples: zeros are laid behind these, of an encoder behind its feature
-        maps, since convolutions need none; outputs and activations have such rows too. Noise is of the examples alone.
-        Losses of the network's own stand beside the activations, by `losses`, (K,).
+        x: float32, or uint8 pixels, which are scaled here, on their device (`of_pixels`). shape: the activation's
+        settings on the run axis, name → (K,). uniforms: (K, draws(B)) in training with a randomised activation, else
+        None. body: None if there is only one. noise: (K, noise(B)) if noisy layers are to be noisy, else None. before:
+        a dict that receives the pre-activations, by unit name. factor: (), multiplies all pre-activations; None: no
+        factor. rows: of products. If there are fewer examples, zeros are appended to them, or in an encoder to its
+        feature maps, since convolutions need no padding. Outputs and activations have these rows too; noise has not.
+        The activations also hold the losses of the network itself, by `losses`, (K,).
         """
         hidden: dict[str, Tensor] = {}
         taken = 0
@@ -185,16 +212,16 @@ class Model:
         def activate(site: int, x: Tensor) -> Tensor:
             nonlocal taken
             unit = self.units[site]
-            x, own = units_first(unit, x if factor is None else x * factor), None
+            x, own = unit.units_first(x if factor is None else x * factor), None
             if uniforms is not None:
-                # Channels last, as convolutions leave them in memory: read in another order, the numbers would cost
-                # more than drawing them.
+                # Channels last, as in the memory of convolutions: reading the numbers in another order would cost more
+                # than drawing them.
                 last = (*x.shape[:2], *x.shape[3:], x.shape[2])
                 own = uniforms[:, taken : taken + prod(x.shape[1:])].view(last).movedim(-1, 2)
                 taken += prod(x.shape[1:])
-            h = experts_first(unit, self.activation(x, Site(shape, self.learned_at(unit.name, parameters), own)))
+            h = unit.experts_first(self.activation(x, Site(shape, self.learned_at(unit.name, parameters), own)))
             if before is not None:
-                before[unit.name] = experts_first(unit, x)
+                before[unit.name] = unit.experts_first(x)
             hidden[unit.name] = h
             return h
 
@@ -210,16 +237,16 @@ class Model:
         return outputs, hidden
 
     def learned_at(self, unit: str, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """What the activation learns at a unit, by its own names."""
+        """The learned values of the activation at a unit, by the activation's names."""
         return {name: parameters[parameter] for name, parameter in self._learned_names[unit].items()}
 
     def _noisy_of(self, body: str | None) -> list[TakesNoise]:
-        """The noisy layers that take part in a body's pass, in their order."""
+        """The noisy layers of a body's forward pass, in their order."""
         taking_part = (None, body or self.only_body)
         return [layer for name, layer in self._noisy.items() if self._own.get(name) in taking_part]
 
     def _with_noise(self, noise: Tensor, batch: int, body: str | None) -> Design:
-        """The design whose noisy layers have their numbers with them."""
+        """The design with its noisy layers wrapped, each with its random numbers."""
         noisy: dict[str, WithNoise] = {}
         taken = 0
         for layer in self._noisy_of(body):
@@ -246,7 +273,7 @@ class Model:
 def of_pixels(x: Tensor) -> Tensor:
     """Pixels 0 … 255 of any shape, uint8 → 0 … 1, float32: 255 becomes 1 exactly.
 
-    Multiplied, not divided: a product has the same bits on every device, compiled or not.
+    A product, not a quotient: it has the same bits on every device, compiled or not.
     """
     return x.to(torch.float32) * (1 / 255)
 

@@ -1,6 +1,6 @@
-"""What a network is: a design (layers, and where the activation stands between them), and a forward pass over it.
+"""The base class of all networks: a design (layers, and the places of activations), and a forward pass over it.
 
-Legend: K runs, B examples, C channels, H, W rows and columns, D units, O numbers of an output.
+Legend: K runs, B examples, C channels, H, W rows and columns, D units, E experts, O numbers of an output, * slots.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,6 @@ from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import Component
-from plasticity_lab.errors import ConfigError
-from plasticity_lab.stacking.constant import StackedConstant
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.noisy import StackedNoisyLinear
@@ -25,43 +23,42 @@ WITHOUT_GAIN = ("default", "lecun", "xavier", "variance_scaling")
 
 
 class Layer(Protocol):
-    """A stacked layer: where its numbers are found, how they start, and how many one run has.
+    """A stacked layer: a frozen dataclass that holds no parameters (`Design.named` copies it with another name).
 
-    One that takes random numbers in training is also a `networks.noise.TakesNoise`. It is a frozen dataclass:
-    `Design.named` makes another of it, with another name.
+    A layer that takes random numbers in training is also a `networks.model.TakesNoise`.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def name(self) -> str:
-        """Under which its parameters are found."""
+        """The prefix of the names of its parameters."""
         ...
 
     @property
     def outputs(self) -> int:
-        """How many units or channels it gives."""
+        """Number of units or channels that it produces."""
         ...
 
     @property
     def size(self) -> int:
-        """Parameters of one run."""
+        """Number of parameters of one run."""
         ...
 
     @property
     def work(self) -> int:
-        """Multiplications that one example takes forward."""
+        """Multiplications of a forward pass of one example."""
         ...
 
     def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
-        """One run's first parameters, by name."""
+        """The first parameters of one run, by name."""
         ...
 
     def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta: Tensor, /) -> dict[str, Tensor]:
-        """Σ over examples of the squares of the gradient by each alone, by parameter (see `per_example`).
+        """The sum over examples of each example's squared gradient, by parameter (see `per_example`).
 
-        parameters: the network's. x (K, B, ...): the input of the layer; for a layer with a layer within, the output of
-        the layer within. delta: the gradient by its own value. B is the number of examples times the layer's
+        parameters: of the network. x (K, B, ...): the input of the layer; for a layer with a layer within, the output
+        of the layer within. delta: the gradient by the output. B is the number of examples times the layer's
         `positions`, if it has this attribute: the rows of the first example come first.
         """
         ...
@@ -73,7 +70,7 @@ class Layer(Protocol):
 
 @dataclass(frozen=True)
 class Noise:
-    """How noisy layers are (see `StackedNoisyLinear`): their deviations at first, times √inputs, and their scope."""
+    """The noise of noisy layers (see `StackedNoisyLinear`): initial deviations, times √inputs, and scope."""
 
     sigma: float
     scope: str = "sample"
@@ -81,12 +78,12 @@ class Noise:
 
 @dataclass(frozen=True)
 class Shapes:
-    """What a network is given for one body, and what it answers.
+    """The inputs and outputs of a network for one body.
 
-    inputs: the shape of one example: (D,), or of an image (C, H, W). outputs: name → how many numbers. constants: those
-    of its answers that do not depend on the example, learned like any others: name → how many numbers. noise: of the
-    layers behind the encoder, an agent's that explores by it; None: they have none. beside: how many numbers an example
-    may have behind those of its inputs, as an action has of which the value is asked.
+    inputs: shape of one example: (D,), or (C, H, W) for an image. outputs: name → size. constants: learned outputs that
+    do not depend on the example, name → size. noise: of the layers behind the encoder, if the agent explores by it;
+    None: without noise. beside: how many numbers an example may have behind its inputs (SAC: the action whose value is
+    asked for).
     """
 
     inputs: tuple[int, ...]
@@ -104,12 +101,14 @@ class Shapes:
 
 @dataclass(frozen=True)
 class Unit:
-    """A named place where units (or channels) stand: behind which layer, before which, and the shape of one example.
+    """The units (or channels, or experts) that one layer produces and one activation follows, as a named place.
 
-    `produced` (D,) or (C, H, W) is what the layer gives; interventions address units by this name. Of experts it is
-    (E, D), or (E, P, D) with P slots: what is addressed are the E experts, D units each. body: the body that alone has
-    them; None: all have. is_sum: whether what the activation is given is a sum of several layers' outputs, of which
-    `incoming` is one: such units have no weights of their own that could be drawn anew, and none is reset.
+    Interventions and diagnostics address units by this name.
+
+    produced: shape of one example, (D,) or (C, H, W). For experts (E, D), or (E, P, D) with P slots: then the E experts
+    are addressed, D units each. incoming: the layer that produces them. outgoing: the layers that receive them. body:
+    the only body that uses them; None: all bodies do. is_sum: whether the activation's input is a sum of the outputs of
+    several layers, `incoming` being one of them: such units have no weights of their own and are never reset.
     """
 
     name: str
@@ -122,23 +121,34 @@ class Unit:
 
     @property
     def activated(self) -> tuple[int, ...]:
-        """The shape of one example as the activation is given it: units or channels first, of all experts together."""
+        """The shape of one example as the activation receives it: first the units or channels, of all experts."""
         if self.kind != "expert":
             return self.produced
         experts, *slots, units = self.produced
         return units * experts, *slots
+
+    def units_first(self, x: Tensor) -> Tensor:
+        """The input of the activation: for experts (K, B, E, *, D) → (K, B, D·E, *), otherwise x.
+
+        The copies of one unit in all experts are adjacent. So an activation that joins or splits halves of the units
+        stays within each expert.
+        """
+        return x.movedim(-1, 2).flatten(2, 3) if self.kind == "expert" else x
+
+    def experts_first(self, h: Tensor) -> Tensor:
+        """The output of the activation for the next layer: for experts (K, B, D·E, *) → (K, B, E, *, D)."""
+        return h.unflatten(2, (-1, self.produced[0])).movedim(2, -1) if self.kind == "expert" else h
 
 
 @dataclass(frozen=True)
 class Design:
     """The layers of one network in the order of the forward pass, and its units.
 
-    outputs: name → the layer that answers it; where each body has its own, `<body>.<name>` → its layer. bodies: layer →
-    the body that alone uses it, for layers that not all use. losses: which of the names that the forward pass returns
-    are no outputs but losses of the network's own, (K,) each, run k's by itself (that of a router, for example): what
-    every agent adds to its loss as they are. prefix: what stands before the names of layers and units:
-    nothing, or "actor.". rows: of an encoder's products: where there are fewer examples, zeros are laid behind their
-    feature maps.
+    outputs: output → its layer; if each body has its own outputs, `<body>.<name>` → layer. bodies: layer → the only
+    body that uses it, for layers that not all bodies use. losses: names in the result of the forward pass that are
+    losses of the network itself, (K,) each, for example of a router; every agent adds them to its loss. prefix: before
+    the names of layers and units, empty or "actor.". rows: of an encoder's products; if there are fewer examples, zeros
+    are appended behind their feature maps.
     """
 
     layers: Sequence[Layer]
@@ -151,7 +161,7 @@ class Design:
 
     @property
     def size(self) -> int:
-        """Parameters of one run, without the activation's own."""
+        """Parameters of one run, without those of the activation."""
         return sum(layer.size for layer in self.layers)
 
     def layer(self, name: str) -> Layer:
@@ -164,34 +174,35 @@ class Design:
         def longer(name: str) -> str:
             return f"{prefix}.{name}"
 
-        return Design(
-            [replace(layer, name=longer(layer.name)) for layer in self.layers],
-            [
-                replace(
-                    unit,
-                    name=longer(unit.name),
-                    incoming=longer(unit.incoming),
-                    outgoing=tuple(map(longer, unit.outgoing)),
-                )
-                for unit in self.units
-            ],
-            {name: longer(layer) for name, layer in self.outputs.items()},
-            {longer(layer): body for layer, body in self.bodies.items()},
-            self.losses,
-            longer(""),
+        units = [
+            replace(
+                each, name=longer(each.name), incoming=longer(each.incoming), outgoing=tuple(map(longer, each.outgoing))
+            )
+            for each in self.units
+        ]
+        return replace(
+            self,
+            layers=[replace(layer, name=longer(layer.name)) for layer in self.layers],
+            units=units,
+            outputs={name: longer(layer) for name, layer in self.outputs.items()},
+            bodies={longer(layer): body for layer, body in self.bodies.items()},
+            prefix=longer(""),
         )
 
 
 class Activate(Protocol):
-    """The activation at the n-th of a design's units: x (K, B, ...) → (K, B, ...)."""
+    """The activation at the n-th unit of a design: x (K, B, ...) → (K, B, ...)."""
 
     def __call__(self, site: int, x: Tensor, /) -> Tensor:
-        """The activation's value."""
+        """The value of the activation."""
         ...
 
 
 class Network(Component):
-    """A family of networks. Final classes lay out a design for an activation and write the forward pass over it.
+    """A family of networks. A subclass lays out a `design` for an activation, and writes the `forward` pass over it.
+
+    The forward pass calls the layers of the given design (not the network's own copies: they may be wrapped) and calls
+    `activate(n, x)` once for the n-th unit. It must not read another run or another example.
 
     norm: none, or layer: layer normalisation between each layer and the activation that follows it.
     """
@@ -203,65 +214,41 @@ class Network(Component):
 
     @property
     def reading(self) -> str | None:
-        """The one layer that is given the example, all its numbers in a row, where it is a matrix product; or None."""
+        """The only layer that receives the example, if it is a matrix product over all its numbers; None otherwise."""
         return None
 
     @property
     def rows_are_examples(self) -> bool:
-        """Whether each of its linear layers is given one row for each example, and not one for each token."""
+        """Whether each linear layer receives one row for each example, and not one for each token."""
         return True
 
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
-        """The layers for each body's inputs and outputs, with room for what the activation adds or drops.
+        """The layers for each body's inputs and outputs, as wide as the activation needs them (see `fitted`).
 
         Raises ConfigError for shapes that it cannot take.
         """
         raise NotImplementedError
 
     def gain(self, output: str | None, activation: Activation) -> float:
-        """By how much the first weights of a layer are stretched (see the layers' `start`).
+        """The factor of the first weights of a layer (see `start` of the layers).
 
-        output: the name of what the layer answers; None for a hidden one, which an activation follows.
+        output: the name of the output that the layer computes; None for a hidden layer, which an activation follows.
         """
         return activation.gain() if output is None and self.init not in WITHOUT_GAIN else 1.0
 
     def init_of(self, layer: str) -> str:
-        """How a layer's first weights are drawn, by its name (see the layers' `start`): as `init` says."""
+        """The distribution of a layer's first weights, by its name (see `start` of the layers): by default `init`."""
         return self.init
 
     def normed(self, layer: StackedLinear | StackedConv2d | StackedNoisyLinear) -> Layer:
-        """A layer that an activation follows, with what `norm` puts between them."""
+        """A layer that an activation follows, with the normalisation that `norm` adds."""
         return StackedNormed(layer.name, layer) if self.norm == "layer" else layer
 
     def forward(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
-        """What a body is given, flattened, as floats (K, B, D) → its outputs, name → (K, B, O).
+        """The inputs of a body, flattened, as floats (K, B, D) → its outputs, name → (K, B, O).
 
-        Beside them the design's `losses`, if it has some, name → (K,).
+        The result also holds the design's `losses`, name → (K,).
         """
         raise NotImplementedError
-
-
-def only_body(bodies: Mapping[str, Shapes], network: str) -> Shapes:
-    """The shapes of the only body, for networks that serve one.  Raises ConfigError where there are several."""
-    shapes = list(bodies.values())
-    if any(other != shapes[0] for other in shapes):
-        raise ConfigError(
-            f"network={network} has one input and one set of outputs, and the bodies {', '.join(bodies)} differ in "
-            "theirs; choose a network that has some for each body."
-        )
-    return shapes[0]
-
-
-def output_layers(shapes: Shapes, inputs: int) -> dict[str, Layer]:
-    """A dense layer for each output, by the output's name; that of a classifier's "logits" is called `output`.
-
-    Behind them one for each constant.
-    """
-    layers: dict[str, Layer] = {}
-    for name, size in shapes.outputs.items():
-        layers[name] = shapes.dense("output" if name == "logits" else name, inputs, size)
-    for name, size in shapes.constants.items():
-        layers[name] = StackedConstant(name, size)
-    return layers

@@ -1,10 +1,14 @@
-"""Squared gradients of single examples, for a whole pack: a diagonal Fisher information is a sum of them.
+"""Gradients of single examples for a whole pack: taps in a forward pass, and sums of squared gradients.
+
+A diagonal Fisher information is a sum of squared gradients of single examples.
 
 Legend: K runs, B examples, D numbers of an example, O numbers of an output, n learned values of an activation.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -12,17 +16,19 @@ from torch.nn.functional import pad
 
 from plasticity_lab.activations.activation import Site
 from plasticity_lab.errors import OwnClassError
-from plasticity_lab.networks.expert_units import experts_first, units_first
 from plasticity_lab.networks.model import Model
-from plasticity_lab.networks.network import Layer
-from plasticity_lab.stacking.normed import StackedNormed
+from plasticity_lab.networks.network import Activate, Design, Layer, Network
+from plasticity_lab.stacking.normed import StackedNormed, linear_of
 from plasticity_lab.stacking.run_axis import aligned
 
 Outputs = Mapping[str, Tensor]
 
 
 class Tap:
-    """A layer that keeps, of one forward pass, what it was given and has made, and a place for the gradient by that."""
+    """A layer that keeps its input and output of one forward pass.
+
+    place: zeros added to the output, so that the gradient by the output can be taken.
+    """
 
     def __init__(self, layer: Layer) -> None:
         self.layer, self.name, self.calls = layer, layer.name, 0
@@ -30,12 +36,12 @@ class Tap:
 
     @property
     def image(self) -> tuple[int, int, int]:
-        """That of a convolution."""
+        """(C, H, W) of a convolution."""
         return self.layer.image
 
     @property
     def outputs(self) -> int:
-        """Of the layer."""
+        """Number of units or channels."""
         return self.layer.outputs
 
     @property
@@ -44,7 +50,7 @@ class Tap:
         return self.calls > 0
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        """What the layer makes of x, (K, B, ...)."""
+        """The output of the layer, (K, B, ...)."""
         made = self.layer(parameters, x)
         self.given, self.made, self.calls = x.detach(), made.detach(), self.calls + 1
         self.place = torch.zeros_like(made, requires_grad=True)
@@ -72,6 +78,58 @@ def check_rows(layer: Layer, given: Tensor, calls: int, examples: int) -> None:
         )
 
 
+@dataclass
+class Taps:
+    """A tapped forward pass. layers: by name; of a normalised layer, the layer within. units: by name, zeros added to
+    the output of the activation, so that gradients by it can be taken.
+    """
+
+    layers: dict[str, Tap] = field(default_factory=dict)
+    units: dict[str, Tensor] = field(default_factory=dict)
+
+
+@contextmanager
+def tapped(model: Model) -> Iterator[Taps]:
+    """Inside this context every forward pass of the model is tapped, for example those of a loss.
+
+    The taps are those of the last pass. They omit layers and units that took no part in it (those of other bodies).
+    """
+    taps, network = Taps(), model.network
+    model.network = cast(Network, _TappedNetwork(network, model, taps))
+    try:
+        yield taps
+    finally:
+        model.network = network
+
+
+class _TappedNetwork:
+    def __init__(self, network: Network, model: Model, taps: Taps) -> None:
+        self.network, self.model, self.taps = network, model, taps
+
+    def forward(
+        self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
+    ) -> dict[str, Tensor]:
+        """The forward pass of the network."""
+        self.taps.layers, self.taps.units = {}, {}
+        inner: list[Tap] = []
+
+        def tap(layer: Layer) -> Any:
+            inner.append(Tap(cast(Layer, linear_of(layer))))
+            return replace(layer, layer=inner[-1]) if isinstance(layer, StackedNormed) else inner[-1]
+
+        def activated(site: int, x: Tensor) -> Tensor:
+            h = activate(site, x)
+            place = torch.zeros_like(h, requires_grad=True)
+            self.taps.units[self.model.units[site].name] = place
+            return h + place
+
+        with torch.enable_grad():
+            layers = [tap(layer) for layer in design.layers]
+            outputs = self.network.forward(replace(design, layers=layers), parameters, x_KBD, activated, body)
+        self.taps.layers = {tap.name: tap for tap in inner if tap.passed}
+        return outputs
+
+
 def squared_gradients(
     model: Model,
     parameters: Mapping[str, Tensor],
@@ -81,11 +139,11 @@ def squared_gradients(
     answers: Tensor,
     of: Callable[[Outputs, Tensor], Tensor],
 ) -> dict[str, Tensor]:
-    """Σ over examples of (∂ of / ∂θ)², by parameter, like the parameters: of those that take part in the body's pass.
+    """The sum over examples of (∂ of / ∂θ)², by parameter, for parameters that take part in the body's forward pass.
 
-    of: outputs, name → (K, B, O), and answers (K, B, ...) to a number for each example, (K, B), which depends on that
-    example alone. In evaluation mode: a randomised activation takes its mean. No gradient is laid out as (K, B,
-    *parameters): the layers know how to add up squares (`Layer.squares`), and an activation learns few numbers.
+    of: (outputs, name → (K, B, O); answers (K, B, ...)) → a number for each example, (K, B), which depends on that
+    example alone. In evaluation mode: a randomised activation uses its mean. No tensor (K, B, *parameters) is made: the
+    layers add up the squares (`Layer.squares`), and an activation learns few numbers.
     Raises OwnClassError if a layer's rows are not the examples (see `check_rows`).
     """
     there = x_KBD.shape[1]
@@ -98,7 +156,7 @@ def squared_gradients(
         if name in model.learned_by_activation
     }
 
-    def tapped(layer: Layer) -> Tap:
+    def tap_of(layer: Layer) -> Tap:
         within = Tap(layer.layer) if isinstance(layer, StackedNormed) else None
         tap = Tap(layer if within is None else replace(layer, layer=within))
         taps.append((tap, within))
@@ -106,17 +164,17 @@ def squared_gradients(
 
     def activate(site: int, h: Tensor) -> Tensor:
         unit = model.units[site]
-        h, own = units_first(unit, h), model.learned_at(unit.name, learned)
+        h, own = unit.units_first(h), model.learned_at(unit.name, learned)
         if not own:
-            return experts_first(unit, model.activation(h, Site(shape, {})))
-        # Each example as a run of its own, with the learned values for itself.
+            return unit.experts_first(model.activation(h, Site(shape, {})))
+        # Each example as a run with its own copy of the learned values.
         apart = h.flatten(0, 1).unsqueeze(1)
         shapes = {name: value.repeat_interleave(h.shape[1], dim=0) for name, value in shape.items()}
         values = {name: value.flatten(0, 1) for name, value in own.items()}
         made = model.activation(apart, Site(shapes, values)).squeeze(1).unflatten(0, h.shape[:2])
-        return experts_first(unit, made)
+        return unit.experts_first(made)
 
-    design = replace(model.design, layers=[tapped(layer) for layer in model.design.layers])
+    design = replace(model.design, layers=[tap_of(layer) for layer in model.design.layers])
     with torch.enable_grad():
         outputs = model.network.forward(design, fixed, x, activate, body or model.only_body)
         answered = {name: value[:, :there] for name, value in outputs.items() if name not in design.losses}

@@ -14,8 +14,7 @@ from torch import Tensor
 
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
-from plasticity_lab.stacking.experts import StackedExperts
-from plasticity_lab.stacking.noisy_experts import StackedNoisyExperts
+from plasticity_lab.stacking.experts import StackedExperts, StackedNoisyExperts
 
 Units = NDArray[np.int64]
 """Numbers of units, channels or experts within a named place, 0 … produced[0] − 1."""

@@ -12,20 +12,38 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d, pad, unfold
 
-from plasticity_lab.kernels import product
-from plasticity_lab.kernels.convolution import convolution
+from plasticity_lab.kernels import on_gpu
 from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.stacking.linear import StackedLinear
-from plasticity_lab.stacking.margins import margins, places
+
+
+def places(side: int, size: int, stride: int, padding: str) -> int:
+    """The number of places of a window of `size` pixels along a side, in steps of `stride`; below 1 if there is none.
+
+    valid: the window lies on the image. same: side / stride, rounded up, as in JAX and TensorFlow.
+    """
+    return -(-side // stride) if padding == "same" else (side - size) // stride + 1
+
+
+def margins(side: int, size: int, stride: int, padding: str) -> tuple[int, int]:
+    """The pixels added before and behind a side, so that the window has its `places`.
+
+    valid: none. same: as many as needed, half of them on either side, and an odd one behind. PyTorch's layers take one
+    number for both sides, so their windows differ there.
+    """
+    if padding == "valid":
+        return 0, 0
+    needed = max((places(side, size, stride, padding) - 1) * stride + size - side, 0)
+    return needed // 2, needed - needed // 2
 
 
 @dataclass(frozen=True)
 class StackedConv2d:
     """K convolutions side by side: (K, B, C, H, W) → (K, B, O, H', W').  Run k reads nothing of run j.
 
-    A convolution is a linear map of patches, and its numbers lie as a linear layer's do: `<name>.weight` (K, P, O),
-    patches channel by channel, and `<name>.bias` (K, 1, O); so what an output channel receives is a column, and what an
-    input channel gives is a block of rows, in either kind of layer.
+    A convolution is a linear map of patches, so its parameters have the layout of a linear layer: `<name>.weight`
+    (K, P, O), patches channel by channel, and `<name>.bias` (K, 1, O). In either kind of layer an output channel is a
+    column, and an input channel is a block of rows.
 
     image: (C, H, W) of one example. padding: valid (none), or same (zeros around, so that H' and W' are H and W by the
     stride, rounded up; see `margins`). stride: rows and columns from one place of the kernel to the next.
@@ -72,7 +90,7 @@ class StackedConv2d:
         init = default: PyTorch's nn.Conv2d, weights and biases uniform in ±1/√P. init = kaiming: weights uniform in
         ±gain·√(3/P), biases zero (He et al. 2015). init = xavier: in ±gain·√(6/(P + O·kernel²)), biases zero.
         """
-        if init == "xavier":  # by its fan out, an output channel counts once for each pixel of the kernel
+        if init == "xavier":  # in the fan out, an output channel counts once for each pixel of the kernel
             fans = self.linear.inputs + self.outputs * self.kernel**2
             gain *= sqrt((self.linear.inputs + self.outputs) / fans)
         return self.linear.start(draw, init, gain)
@@ -80,9 +98,9 @@ class StackedConv2d:
     def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta: Tensor) -> dict[str, Tensor]:
         """Σ over examples of the squares of the gradient by each alone: of weight and bias, as stored.
 
-        x (K, B, C, H, W): what the layer was given; delta (K, B, O, H', W'): the gradient by what it made of it. An
-        example's gradient is a sum over the places of the image, squared after it: so it is laid out, (B, P, O) of one
-        run at a time.
+        x (K, B, C, H, W): the input; delta (K, B, O, H', W'): the gradient by the output. The gradient of an example
+        is a sum over the places of the image, and is squared after the sum. So the gradients of one run at a time are
+        held in memory, (B, P, O).
         """
         linear = self.linear
         weight, bias = (x.new_zeros(len(x), rows, linear.padded) for rows in (linear.inputs, 1))
@@ -102,19 +120,19 @@ class StackedConv2d:
             return h if h.shape[2] == self.outputs else h[:, :, : self.outputs]
         if x.device.type == "cpu":
             return self.run_by_run(parameters, x)
-        if self.stride == 1 and product.serves(x):
+        if self.stride == 1 and on_gpu.serves(x):
             return self.by_convolution(parameters, x)
         return self.as_patches(parameters, x)
 
     def by_convolution(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        """All runs' convolutions at once by our own kernel for a GPU, which lays no patches out."""
+        """The convolutions of all runs at once by our own GPU kernel, which makes no tensor of patches."""
         weight, bias = (parameters[f"{self.name}.{of}"][..., : self.outputs] for of in ("weight", "bias"))
-        return convolution(self._within_zeros(x), weight, bias, self.kernel)
+        return on_gpu.convolution(self._within_zeros(x), weight, bias, self.kernel)
 
     def run_by_run(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        """One convolution a run: on CPU the fastest form, and the same bits in every pack.
+        """One convolution per run: the fastest form on a CPU, with the same bits in every pack.
 
-        Grouped convolution is slower there, and one run or two of it give other bits than three.
+        Grouped convolution is slower there, and its bits for one or two runs differ from those for three.
         """
         weight = parameters[f"{self.name}.weight"][..., : self.outputs].transpose(1, 2)
         bias = parameters[f"{self.name}.bias"][:, 0, : self.outputs]
@@ -136,10 +154,10 @@ class StackedConv2d:
         return h.unflatten(0, x.shape[:2])
 
     def as_patches(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        """One batched matrix product of all runs' patches: few kernels however many runs, for a GPU.
+        """One batched matrix product of the patches of all runs, for a GPU: few kernels for any number of runs.
 
-        The patches are laid out from shifted slices, whose gradient is added up in a fixed order; that of
-        torch.nn.functional.unfold is scattered by atomic additions once it is compiled.
+        The patches are stacked from shifted slices, whose gradient is added up in a fixed order. The compiled gradient
+        of torch.nn.functional.unfold is scattered by atomic additions.
         """
         (_, rows, columns), span, stride = self.produced, range(self.kernel), self.stride
         x = self._within_zeros(x)

@@ -1,15 +1,15 @@
-"""Elementary functions for whatever is compiled: the same bits alone and in a pack.
+"""Elementary functions with the same bits alone and in a pack, in eager and in compiled code.
 
-For one and the same expression torch.compile emits C++'s exp, tanh and others in some kernels and vector versions of
-them in others, by shapes and by what it fuses, hence by the number of runs in the pack; their last bits differ. So
-compiled functions get them composed of operations that IEEE 754 rounds in one way only (`composed`): the same bits in
-any kernel, and about as fast. Scalar code throughout would hold too, but takes 4 times as long for 64 runs; an operator
-of our own is never fused, which makes an update of one run 4 times as long; and rows padded to the vectors' width do
-not help what is left of a row after a sum over it. Eager, and on GPUs, an element's value does not depend on its place:
-there, torch's own serve.
+For the same expression torch.compile emits C++'s exp, tanh and others in some kernels, and vector versions in others.
+It chooses by shapes and by what it fuses, hence by the number of runs in the pack, and the last bits differ. So
+compiled code gets functions composed of operations that IEEE 754 rounds in one way only (`composed`): the same bits in
+any kernel, and about as fast. Rejected alternatives: scalar code takes 4 times as long for 64 runs; an operator of our
+own is never fused, so an update of one run takes 4 times as long; padding rows to the width of vectors does not help
+after a sum over a row. In eager mode and on GPUs an element's value does not depend on its place: torch's own functions
+serve.
 
 Gradients are those of x − x.detach(), which is 0, times the derivative. (In torch 2.13 a compiled torch.func.grad
-ignores the backward of a torch.autograd.Function.) Where none is asked for, nothing is computed for it.
+ignores the backward of a torch.autograd.Function.) If no gradient is asked for, nothing is computed for it.
 """
 
 from math import inf, pi, sqrt
@@ -20,8 +20,12 @@ from torch.nn import functional
 from torch.nn.functional import pad
 
 from plasticity_lab.stacking import composed
-from plasticity_lab.stacking.compiling import compiles_for_cpu
-from plasticity_lab.stacking.exact_sums import exact_sums, sums_below_two
+from plasticity_lab.stacking.products import exact_sums, sums_below_two
+
+
+def compiles_for_cpu(x: Tensor) -> bool:
+    """Whether operations on x are being traced into a graph for a CPU."""
+    return torch.compiler.is_compiling() and x.device.type == "cpu"
 
 
 def exp(x: Tensor) -> Tensor:
@@ -135,7 +139,7 @@ def log_softmax(x: Tensor) -> Tensor:
 def log_softmax_at(x: Tensor, index: Tensor) -> Tensor:
     """One entry of `log_softmax` for each row.  x (*, A), float32, index (*) whole → (*).
 
-    Of one entry the gradient needs no sum: it is 1 at the index, less the shares of e^x.
+    The gradient of one entry needs no sum: it is 1 at the index, less the shares of e^x.
     """
     if not compiles_for_cpu(x):
         return torch.log_softmax(x, dim=-1).gather(-1, index.unsqueeze(-1)).squeeze(-1)
@@ -159,11 +163,22 @@ def summed_last(x: Tensor) -> Tensor:
     return value + (x - x.detach()).sum(dim=-1) if _differentiated(x) else value  # what is added is 0, for the gradient
 
 
-def _sum_at_each_place(x: Tensor) -> Tensor:
-    """The sum along the last axis, laid at each place of it.  x (*, A) → like x.
+def normals(uniforms_KN: Tensor) -> Tensor:
+    """Independent standard normal numbers.  uniforms (K, N) in [0, 1), N even → like them.
 
-    The gradient of a sum that is broadcast would be a sum in an order of the compiler's; that of a sum of rolled copies
-    is a sum of rolled copies.
+    Source: Box and Muller 1958. On the grid of `randomness.device.uniforms` none is larger than 5.8.
+    """
+    first, second = uniforms_KN.chunk(2, dim=1)
+    radius = (-2 * log(1 - first)).sqrt()
+    sine, cosine = sin_and_cos(2 * pi * second)
+    return torch.cat([radius * cosine, radius * sine], dim=1)
+
+
+def _sum_at_each_place(x: Tensor) -> Tensor:
+    """The sum along the last axis, at each place of it.  x (*, A) → like x.
+
+    The gradient of a broadcast sum would be a sum in an order that the compiler chooses. The gradient of a sum of
+    rolled copies is a sum of rolled copies.
     """
     actions = x.shape[-1]
     doublings = (actions - 1).bit_length()
@@ -174,13 +189,13 @@ def _sum_at_each_place(x: Tensor) -> Tensor:
 
 
 def _change(x: Tensor, at: Tensor) -> Tensor:
-    """x less its value: 0, and carries the gradient, except where x is infinite."""
+    """x less its value: 0 with the gradient of x; 0 without a gradient where x is infinite."""
     return torch.where(at.abs() < inf, x - at, 0.0)
 
 
 def _differentiated(x: Tensor) -> bool:
     """Whether a gradient by x is asked for.
 
-    Of x itself torch.compile says no where it is an argument of torch.func.grad; of what is made of it, yes.
+    If x is an argument of torch.func.grad, torch.compile says no for x itself, and yes for a view of it.
     """
     return x.view_as(x).requires_grad

@@ -1,7 +1,7 @@
-"""K times E linear layers side by side: the experts of K runs.
+"""K times E linear layers side by side: the experts of K runs, without noise and with it.
 
 Legend: K runs, B examples, E experts, P slots (rows of an example that each expert is given), I inputs, O outputs
-(padded as a linear layer's).
+(padded like those of a linear layer), N random numbers, R rows of noise: B, or 1 for all examples.
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from plasticity_lab.kernels.through import as_given
 from plasticity_lab.stacking.linear import StackedLinear
+from plasticity_lab.stacking.noisy import StackedNoisyLinear, deviations, with_still_deviations
+from plasticity_lab.stacking.run_axis import aligned
+
+MANY_SLOTS = 8
+"""Slots of an example from which on its weights are computed, O · I operations, and not two products of P · O · I."""
 
 
 @dataclass(frozen=True)
@@ -74,3 +80,110 @@ class StackedExperts:
         own = {name: parameters[name].flatten(0, 1) for name in (f"{self.name}.weight", f"{self.name}.bias")}
         h = self.linear(as_given(parameters, own), x_KEBI.flatten(2, -2).flatten(0, 1))
         return torch.stack(h.reshape(*x_KEBI.shape[:-1], self.outputs).unbind(1), dim=2)
+
+
+@dataclass(frozen=True)
+class StackedNoisyExperts:
+    """E noisy linear maps in each of K runs, (K, B, E, [P,] I) → (K, B, E, [P,] O): see `StackedNoisyLinear`.
+
+    Means and deviations are laid out as of `StackedExperts`. scope, sigma: as there. shared: whether all experts and
+    slots of an example have the same noise, as in Dopamine's labs/moes, or each its own. Slots with the same noise see
+    the same weights, W + S · (f(p) ⊗ f(q)), and where they are many these are computed, once for all of them.
+    """
+
+    name: str
+    experts: int
+    inputs: int
+    outputs: int
+    slots: int = 1
+    scope: str = "sample"
+    sigma: float = 0.1
+    shared: bool = True
+    layer: StackedExperts = field(init=False, repr=False, compare=False)
+    """The maps without noise."""
+    one: StackedNoisyLinear = field(init=False, repr=False, compare=False)
+    """The map of one expert."""
+
+    def __post_init__(self) -> None:
+        # Made here, since torch 2.11 cannot compile what makes it.
+        object.__setattr__(
+            self, "layer", StackedExperts(self.name, self.experts, self.inputs, self.outputs, self.slots)
+        )
+        object.__setattr__(
+            self, "one", StackedNoisyLinear(self.name, self.inputs, self.outputs, self.scope, self.sigma)
+        )
+
+    @property
+    def linear(self) -> object:
+        """The map of one expert, without noise."""
+        return self.layer.linear
+
+    @property
+    def size(self) -> int:
+        """Parameters of one run, padding not counted."""
+        return self.experts * self.one.size
+
+    @property
+    def work(self) -> int:
+        """Multiplications that one example takes forward, in training."""
+        if self.draws_weights:
+            return self.experts * (self.slots + 2) * self.one.linear.work
+        return self.experts * self.slots * self.one.work
+
+    @property
+    def draws_weights(self) -> bool:
+        """Whether an example's own weights are computed, and not two products."""
+        return self.shared and self.slots >= MANY_SLOTS
+
+    def noise(self, batch: int) -> int:
+        """Uniform numbers that a pass of one run takes."""
+        return self.one.noise(batch) * (1 if self.shared else self.experts * self.slots)
+
+    def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
+        """One run's first parameters, one expert after the other; see `StackedNoisyLinear.start`."""
+        each = [self.one.start(draw, init, gain) for _ in range(self.experts)]
+        return {name: np.stack([own[name] for own in each]) for name in each[0]}
+
+    def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta: Tensor) -> dict[str, Tensor]:
+        """As of `StackedExperts`, without noise: zero for the deviations."""
+        return with_still_deviations(self.name, self.layer.squares(parameters, x, delta))
+
+    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, noise_KN: Tensor | None = None) -> Tensor:
+        """x (K, B, E, [P,] I) → (K, B, E, [P,] O).  noise: `noise(B)` numbers of each run; None in evaluation."""
+        if noise_KN is not None and self.draws_weights:
+            return self._by_drawn_weights(parameters, x, noise_KN)
+        h = self.layer(parameters, x)
+        if noise_KN is None:
+            return h
+        by_input, by_output = self._factors(noise_KN, x)
+        return h + self.layer(deviations(parameters, self.name), x * by_input) * by_output
+
+    def _by_drawn_weights(self, parameters: Mapping[str, Tensor], x_KBEPI: Tensor, noise_KN: Tensor) -> Tensor:
+        """With the weights that each example draws, which all slots of an expert see.  → (K, B, E, P, O)."""
+        by_input, by_output = self._factors(noise_KN, x_KBEPI)  # (K, R, 1, 1, I), (K, R, 1, 1, O)
+        by_output = pad(by_output, (0, self.one.linear.padded - self.outputs))
+        mean, bias, deviation, of_bias = (
+            parameters[f"{self.name}.{part}"].unsqueeze(1) for part in ("weight", "bias", "sigma", "sigma_bias")
+        )
+        weight_KREIO, bias_KRE1O = mean + deviation * (by_input.mT * by_output), bias + of_bias * by_output
+        if self.scope == "batch":  # one draw for all examples
+            drawn = {f"{self.name}.weight": weight_KREIO.squeeze(1), f"{self.name}.bias": bias_KRE1O.squeeze(1)}
+            return self.layer(as_given(parameters, drawn), x_KBEPI)
+        more = aligned(self.slots) - self.slots  # rows of an example: see `StackedLinear`
+        x = pad(x_KBEPI, (0, 0, 0, more)) if more else x_KBEPI
+        drawn = {f"{self.name}.weight": weight_KREIO.flatten(0, 2), f"{self.name}.bias": bias_KRE1O.flatten(0, 2)}
+        h = self.layer.linear(as_given(parameters, drawn), x.flatten(0, 2)).unflatten(0, x.shape[:3])
+        return h[:, :, :, : self.slots] if more else h
+
+    def _factors(self, noise_KN: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """f of normal numbers, by input and by output, as x lies."""
+        examples, places = x.shape[1], x.shape[2:-1]
+        if self.shared:
+            factors = self.one.factors(noise_KN, examples)
+            factors = factors.view(*factors.shape[:2], *(1 for _ in places), -1)
+        else:
+            count = self.experts * self.slots
+            each = noise_KN.unflatten(1, (count, -1))
+            factors = torch.stack([self.one.factors(own, examples) for own in each.unbind(1)], dim=2)
+            factors = factors.unflatten(2, places)
+        return factors[..., : self.inputs], factors[..., self.inputs :]

@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from plasticity_lab.kernels.through import as_given
+from plasticity_lab.stacking.elementary import normals
 from plasticity_lab.stacking.linear import StackedLinear
-from plasticity_lab.stacking.normals import normals
 
 SCOPES = ("sample", "batch")
 
@@ -71,12 +71,7 @@ class StackedNoisyLinear:
 
     def squares(self, parameters: Mapping[str, Tensor], x_KBI: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
         """Σ over examples of the squares of the gradient by each alone, without noise: zero for the deviations."""
-        means = self.linear.squares(parameters, x_KBI, delta_KBO)
-        weight, bias = means.values()
-        return means | {
-            f"{self.name}.sigma": torch.zeros_like(weight),
-            f"{self.name}.sigma_bias": torch.zeros_like(bias),
-        }
+        return with_still_deviations(self.name, self.linear.squares(parameters, x_KBI, delta_KBO))
 
     def __call__(self, parameters: Mapping[str, Tensor], x_KBI: Tensor, noise_KN: Tensor | None = None) -> Tensor:
         """x (K, B, I) → (K, B, O).  noise: uniform numbers of each run, `noise` of the examples; None in evaluation.
@@ -88,11 +83,7 @@ class StackedNoisyLinear:
             return h_KBO
         factors_KRN = self.factors(noise_KN, x_KBI.shape[1])
         by_input, by_output = factors_KRN[..., : self.inputs], factors_KRN[..., self.inputs :]
-        deviations = {
-            f"{self.name}.weight": parameters[f"{self.name}.sigma"],
-            f"{self.name}.bias": parameters[f"{self.name}.sigma_bias"],
-        }
-        return h_KBO + self.linear(as_given(parameters, deviations), x_KBI * by_input) * by_output
+        return h_KBO + self.linear(deviations(parameters, self.name), x_KBI * by_input) * by_output
 
     def factors(self, noise_KN: Tensor, rows: int) -> Tensor:
         """f of normal numbers, (K, R, I + O); zeros behind those of the examples, where there are fewer than `rows`."""
@@ -102,3 +93,15 @@ class StackedNoisyLinear:
         factors = drawn.sign() * drawn.abs().sqrt()
         missing = rows - examples if self.scope == "sample" else 0
         return pad(factors, (0, 0, 0, missing)) if missing else factors
+
+
+def deviations(parameters: Mapping[str, Tensor], name: str) -> Mapping[str, Tensor]:
+    """The deviations of a noisy layer under the names of its means, for a layer without noise."""
+    parts = {"weight": "sigma", "bias": "sigma_bias"}
+    return as_given(parameters, {f"{name}.{part}": parameters[f"{name}.{sigma}"] for part, sigma in parts.items()})
+
+
+def with_still_deviations(name: str, squares: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Squared gradients of the means, and zeros for the deviations: without noise these have no gradient."""
+    weight, bias = (squares[f"{name}.{part}"] for part in ("weight", "bias"))
+    return {**squares, f"{name}.sigma": torch.zeros_like(weight), f"{name}.sigma_bias": torch.zeros_like(bias)}

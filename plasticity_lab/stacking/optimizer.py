@@ -1,28 +1,29 @@
-"""What an optimizer of a pack is."""
+"""The base class of all optimizers of a pack, PyTorch's fused CPU kernels for one, and gradient clipping.
 
-from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+Legend: K runs, E slices of a parameter, S steps.
+"""
+
+from collections.abc import Iterator, Mapping
+from math import inf, nan
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from plasticity_lab.component import Component
+from plasticity_lab.stacking.products import run_sums
+from plasticity_lab.stacking.run_axis import beside
 
-
-class ByKernel(NamedTuple):
-    """A kernel that takes one step of linear layers, whose gradients it forms itself.
-
-    operator: of torch.ops.plasticity_lab. moments: the kinds it needs, in its order.
-    """
-
-    operator: str
-    moments: tuple[str, ...]
+Tensors = Mapping[str, Tensor]
+Moments = Mapping[str, Tensors]
+"""Kind of moment → parameter name → like the parameter."""
 
 
 class Optimizer(Component):
-    """Updates (K, ...) parameters in place, each run with its own settings. Holds no numbers of a run.
+    """Updates parameters (K, ...) in place, each run with its own settings. It holds no numbers of a run.
 
-    `reset` says when its moments begin anew: never, or at each task's end.
+    A subclass declares `moments` and writes `update`, or derives from `WithFusedStep`. `reset` says when the moments
+    are reset: never, or at the end of each task.
     """
 
     lr: float
@@ -30,99 +31,164 @@ class Optimizer(Component):
 
     floats_on_run_axis = True
 
-    by_kernel: ClassVar[ByKernel | None] = None
-    """The kernel of our own that takes its step of linear layers, if there is one: for `update_linear`."""
+    moments: ClassVar[tuple[str, ...]] = ()
+    """The kinds of its moments, in the order in which `kernel` takes them."""
 
-    def start(self, parameters: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-        """The moments before the first step: moment → name → like the parameter."""
-        raise NotImplementedError
+    kernel: ClassVar[str | None] = None
+    """The kernel of our own for its step of linear layers, an operator of torch.ops.plasticity_lab, if there is one."""
 
-    def corrections(self, settings: Mapping[str, Tensor], first: int, steps: int) -> dict[str, Tensor]:
-        """What depends on the step count alone: name → (S, ...) for the steps first … first + steps − 1, from 1.
+    def start(self, parameters: Tensors) -> dict[str, dict[str, Tensor]]:
+        """The moments before the first step, zero: moment → name → like the parameter."""
+        return {kind: {name: torch.zeros_like(value) for name, value in parameters.items()} for kind in self.moments}
 
-        Of most optimizers nothing does.
+    def corrections(self, settings: Tensors, first: int, steps: int) -> dict[str, Tensor]:
+        """Numbers that depend on the step count alone: name → (S, ...) for the steps first … first + steps − 1.
+
+        Steps are counted from 1. Most optimizers have no such numbers.
         """
         return {}
 
-    def settled(self, settings: Mapping[str, Tensor]) -> int:
-        """After how many steps `corrections` stay as they are, to float32; 1 where there are none."""
+    def settled(self, settings: Tensors) -> int:
+        """The number of steps after which `corrections` are constant in float32; 1 if there are none."""
         return 1
+
+    def update(
+        self, parameters: Tensors, gradients: Tensors, moments: Moments, settings: Tensors, now: Tensors
+    ) -> None:
+        """One step in place.  settings: name → (K,) float64; now: one row of `corrections`.
+
+        Parameters, moments and gradients are (K, ...); gradients may have any layout in memory.
+        """
+        raise NotImplementedError
 
     def update_slices(
         self,
-        parameters: Mapping[str, Tensor],
-        gradients: Mapping[str, Tensor],
-        moments: Mapping[str, Mapping[str, Tensor]],
-        settings: Mapping[str, Tensor],
-        by_step: Mapping[str, Tensor],
-        ages: Mapping[str, Tensor],
+        parameters: Tensors,
+        gradients: Tensors,
+        moments: Moments,
+        settings: Tensors,
+        by_step: Tensors,
+        ages: Tensors,
     ) -> None:
-        """One step of parameters (K, E, ...) whose slices began at different times, each as a run of its own.
+        """One step of parameters (K, E, ...) whose slices were reset at different times: each slice counts as a run.
 
-        by_step: `corrections` of the first steps, until they are settled. ages: of each parameter (K, E), how many
-        steps each slice has taken.
+        by_step: `corrections` of the first steps, until they are settled. ages: for each parameter (K, E), the number
+        of steps since each slice was reset.
         """
         last = next(iter(by_step.values())).shape[0] - 1 if by_step else 0
         for name, age in ages.items():
             slices, runs = age.shape[1], torch.arange(len(age), device=age.device).repeat_interleave(age.shape[1])
             row = age.flatten().clamp(max=last)
-            now = {each: rows[row, runs] if rows.dim() > 1 else rows[row] for each, rows in by_step.items()}
+            now = {key: rows[row, runs] if rows.dim() > 1 else rows[row] for key, rows in by_step.items()}
             self.update(
                 {name: parameters[name].flatten(0, 1)},
                 {name: gradients[name].flatten(0, 1)},
                 {kind: {name: values[name].flatten(0, 1)} for kind, values in moments.items()},
-                {each: value.repeat_interleave(slices) for each, value in settings.items()},
+                {key: value.repeat_interleave(slices) for key, value in settings.items()},
                 now,
             )
 
-    def update(
-        self,
-        parameters: Mapping[str, Tensor],
-        gradients: Mapping[str, Tensor],
-        moments: Mapping[str, Mapping[str, Tensor]],
-        settings: Mapping[str, Tensor],
-        now: Mapping[str, Tensor],
-    ) -> None:
-        """One step in place.  settings: name → (K,) float64; now: one row of `corrections`.
-
-        Parameters, moments and gradients are (K, ...); gradients may be laid out in memory in any way.
-        """
-        raise NotImplementedError
-
     def update_linear(
         self,
-        given: Mapping[str, Tensor],
-        deltas: Mapping[str, Tensor],
-        parameters: Mapping[str, Tensor],
-        moments: Mapping[str, Mapping[str, Tensor]],
-        settings: Mapping[str, Tensor],
-        now: Mapping[str, Tensor],
+        layer_inputs: Tensors,
+        deltas: Tensors,
+        parameters: Tensors,
+        moments: Moments,
+        settings: Tensors,
+        now: Tensors,
     ) -> None:
-        """The same step of some linear layers, by a kernel that forms their gradients itself.
+        """The same step of some linear layers, by the `kernel`, which computes their gradients itself.
 
-        given: layer → (K, B, I), what each was given; deltas: layer → (K, B, O), the gradient by its answer.
+        layer_inputs: layer → (K, B, I); deltas: layer → (K, B, O), the gradient by the layer's output.
         """
-        assert self.by_kernel is not None
-        kernel, numbers = self.by_kernel, self.kernel_numbers(settings, now)
-        for layer, x in given.items():
-            own = [
-                values[f"{layer}.{part}"]
-                for values in (parameters, *(moments[kind] for kind in kernel.moments))
-                for part in ("weight", "bias")
-            ]
-            getattr(torch.ops.plasticity_lab, kernel.operator)(x, deltas[layer], numbers, *own)
+        assert self.kernel is not None
+        step, numbers = getattr(torch.ops.plasticity_lab, self.kernel), self.kernel_numbers(settings, now)
+        for layer, x in layer_inputs.items():
+            values = (parameters, *(moments[kind] for kind in self.moments))
+            step(
+                x,
+                deltas[layer],
+                numbers,
+                *(value[f"{layer}.{part}"] for value in values for part in ("weight", "bias")),
+            )
 
-    def kernel_numbers(self, settings: Mapping[str, Tensor], now: Mapping[str, Tensor]) -> Tensor:
-        """What the kernel gets for each run, (K, ...) float32, as its source lists it (kernels/linear.cpp)."""
+    def kernel_numbers(self, settings: Tensors, now: Tensors) -> Tensor:
+        """The numbers of each run that the kernel takes, (K, N) float32, as its source lists them (kernels/*.cpp)."""
         raise NotImplementedError
+
+
+class WithFusedStep(Optimizer):
+    """An optimizer whose step has two forms: of tensor operations for whole packs, and by PyTorch's fused CPU kernels.
+
+    In eager mode a fused kernel is two to ten times as fast: each tensor operation reads and writes memory once more.
+    It is called once for each run: so the elements that its vector loop leaves to the scalar tail do not depend on the
+    other runs of the pack. Compiled steps, and steps on a GPU, are composed of operations.
+    """
+
+    def update(
+        self, parameters: Tensors, gradients: Tensors, moments: Moments, settings: Tensors, now: Tensors
+    ) -> None:
+        """One step in place, in the form that fits the device."""
+        eager_on_cpu = settings["lr"].device.type == "cpu" and not torch.compiler.is_compiling()
+        update = self.run_by_run if eager_on_cpu else self.composed
+        update(parameters, gradients, moments, settings, now)
+
+    def composed(
+        self, parameters: Tensors, gradients: Tensors, moments: Moments, settings: Tensors, now: Tensors
+    ) -> None:
+        """The step as tensor operations over whole packs."""
+        raise NotImplementedError
+
+    def run_by_run(
+        self, parameters: Tensors, gradients: Tensors, moments: Moments, settings: Tensors, now: Tensors
+    ) -> None:
+        """The step by PyTorch's fused kernel, one run after the other."""
+        raise NotImplementedError
+
+
+def run_slices(parameters: Tensors, gradients: Tensors, *moments: Tensors) -> Iterator[tuple[tuple[Tensor, ...], ...]]:
+    """For each run its slices of all parameters, of their gradients, and of each moment.
+
+    Gradients are made contiguous: the fused kernels ignore strides.
+    """
+    dense = {name: gradients[name].contiguous() for name in parameters}
+    groups = (parameters, dense, *moments)
+    return zip(*(zip(*(group[name].unbind() for name in parameters), strict=True) for group in groups), strict=True)
+
+
+def run_settings(settings: Tensors, *names: str) -> Iterator[tuple[float, ...]]:
+    """For each run its settings of these names."""
+    return zip(*(settings[name].tolist() for name in names), strict=True)
 
 
 def for_kernel(*numbers: Tensor) -> Tensor:
-    """Numbers of each run, (K,) each, side by side: (K, N) float32.
+    """Numbers of each run, (K,) each → (K, N) float32.
 
-    Compiled, a choice by place is one loop; torch.stack would be a loop and a view for each of them, at every step.
+    When compiled, a choice by position is one loop; torch.stack would be a loop and a view for each number.
     """
-    place, found = torch.arange(len(numbers), device=numbers[0].device), numbers[-1].float().unsqueeze(1)
-    for at, each in enumerate(numbers[:-1]):
-        found = torch.where(place == at, each.float().unsqueeze(1), found)
-    return found
+    position, table = torch.arange(len(numbers), device=numbers[0].device), numbers[-1].float().unsqueeze(1)
+    for at, values in enumerate(numbers[:-1]):
+        table = torch.where(position == at, values.float().unsqueeze(1), table)
+    return table
+
+
+def clipped(gradients: Tensors, limit_K: Tensor) -> dict[str, Tensor]:
+    """The gradients, name → (K, ...), those of each run scaled by min(1, limit / (norm + 1e-6)).
+
+    The norm is the Euclidean norm over all gradients of the run. If it is not finite in float32, all of them become
+    nan, so that a diverging run is detected. A limit of infinity clips nothing.
+    Source: Pascanu et al. 2013; the 1e-6 is that of torch.nn.utils.clip_grad_norm_.
+    """
+    norm_K = norms(gradients)
+    scale_K = (limit_K.to(torch.float32) / (norm_K + 1e-6)).clamp(max=1.0)
+    scale_K = torch.where(norm_K < inf, scale_K, nan)
+    return {name: gradient * beside(scale_K, gradient) for name, gradient in gradients.items()}
+
+
+def norms(gradients: Tensors) -> Tensor:
+    """The Euclidean norm of each run over all its gradients, (K,); its bits do not depend on the pack (`run_sums`).
+
+    The sums of the tensors are added one after the other. Stacked into one tensor they would be copied, and torch 2.13
+    cannot compile some updates with such a copy (a KeyError of inductor).
+    """
+    return sum(run_sums(gradient.square()) for gradient in gradients.values()).sqrt()

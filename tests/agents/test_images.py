@@ -7,7 +7,7 @@ from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for, 
 from plasticity_lab.agents.supervised.images_on_gpu import lay_out
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.kernels.pixels import reordered
+from plasticity_lab.kernels.operators import reordered
 from plasticity_lab.kernels.through import prepare
 from tests.helpers.packs import CPU, images, needs_kernels
 

@@ -18,8 +18,8 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
 from plasticity_lab.agents.graphs import WHOLE
-from plasticity_lab.kernels import product
-from plasticity_lab.kernels.sums_as_products import SumsAsProducts
+from plasticity_lab.kernels import on_gpu
+from plasticity_lab.kernels.compiling import SumsAsProducts
 
 DEVICE = torch.device("cuda:0")
 H200 = SimpleNamespace(
@@ -57,7 +57,7 @@ def lowered(step: Callable[..., Any], arguments: tuple[Any, ...], folder: Path) 
         torch.compiler.allow_in_graph(whole)
     torch._dynamo.reset()
     there = tree_map(lambda value: value.to("meta") if isinstance(value, torch.Tensor) else value, arguments)
-    with patch.object(product, "serves", lambda x: x.device.type == "meta" and x.dtype == torch.float32):
+    with patch.object(on_gpu, "serves", lambda x: x.device.type == "meta" and x.dtype == torch.float32):
         try:
             torch.compile(step, fullgraph=True, dynamic=False, backend=backend)(*there)
         except Exception as error:

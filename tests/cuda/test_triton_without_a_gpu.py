@@ -15,7 +15,7 @@ pytestmark = pytest.mark.cuda
 INTERPRETED = """
 import torch
 from torch.nn.functional import conv2d, unfold
-from plasticity_lab.kernels.convolution_on_gpu import convolution, gradients
+from plasticity_lab.kernels.triton_kernels import convolution, gradients
 
 for K, B, C, H, W, kernel, O in ((2, 3, 4, 7, 6, 3, 5), (1, 5, 3, 9, 8, 5, 20), (2, 9, 5, 20, 22, 3, 33)):
     x, delta = torch.randn(K, B, C, H, W), torch.randn(K, B, O, H - kernel + 1, W - kernel + 1)
@@ -40,7 +40,7 @@ def test_threads_that_gather_gradients_read_what_lies_side_by_side():
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    from plasticity_lab.kernels.convolution_on_gpu import _gradients
+    from plasticity_lab.kernels.triton_kernels import _gradients
 
     numbers = {"P": 288, "SIDE": 3, "ROWS": 32, "COLUMNS": 32, "TAKEN": 2048, "BO": 32, "BM": 64, "BP": 128}
     fixed = {**numbers, "PRECISION": "tf32x3", "x_W": 1, "delta_W": 1}

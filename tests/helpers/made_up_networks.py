@@ -8,8 +8,9 @@ from math import prod
 
 import torch
 
+from plasticity_lab.networks.building import only_body, output_layers
 from plasticity_lab.networks.mlp import MLP
-from plasticity_lab.networks.network import Design, Network, Unit, only_body, output_layers
+from plasticity_lab.networks.network import Design, Network, Unit
 from plasticity_lab.stacking.experts import StackedExperts
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.noisy import StackedNoisyLinear
@@ -80,10 +81,9 @@ class ExpertMLP(Network):
         units = [
             Unit("hidden1", (width,), "hidden1", ("experts1",)),
             Unit("experts1", places, "experts1", ("experts2",), kind="expert"),
-            Unit("experts2", places, "experts2", tuple(outputs[name].name for name in shapes.outputs), kind="expert"),
+            Unit("experts2", places, "experts2", outputs.receiving, kind="expert"),
         ]
-        answers = {name: layer.name for name, layer in outputs.items()}
-        return Design([*layers, *outputs.values()], units, answers)
+        return Design([*layers, *outputs.layers], units, outputs.names)
 
     def forward(self, design, parameters, x_KBD, activate, body):
         hidden, first, second, *outputs = design.layers

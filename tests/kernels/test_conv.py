@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import conv2d
 
 from plasticity_lab.kernels import build
-from plasticity_lab.kernels.conv import conv
+from plasticity_lab.kernels.layers import conv
 from plasticity_lab.kernels.through import ThroughKernels, prepare
 from plasticity_lab.stacking.conv import StackedConv2d
 

@@ -5,7 +5,7 @@ import torch
 from torch.autograd import gradcheck, gradgradcheck
 from torch.nn.functional import conv2d
 
-from plasticity_lab.kernels.convolution import convolution
+from plasticity_lab.kernels.on_gpu import convolution
 
 
 def numbers(*shapes):

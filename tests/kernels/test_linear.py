@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from plasticity_lab.kernels import build
-from plasticity_lab.kernels.linear import linear
+from plasticity_lab.kernels.layers import linear
 from plasticity_lab.kernels.through import prepare
 from plasticity_lab.stacking.adam import Adam
 from plasticity_lab.stacking.adamw import AdamW

@@ -3,7 +3,7 @@
 import torch
 from torch.autograd import gradcheck, gradgradcheck
 
-from plasticity_lab.kernels.product import product
+from plasticity_lab.kernels.on_gpu import product
 
 
 def test_gradients_of_first_and_second_order_are_those_of_a_product():

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from plasticity_lab.kernels import build
-from plasticity_lab.kernels.softmax import softmax
+from plasticity_lab.kernels.layers import softmax
 from plasticity_lab.kernels.through import prepare
 
 pytestmark = pytest.mark.skipif(build.missing() is not None, reason=f"no kernels: {build.missing()}")

@@ -7,8 +7,8 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
 from torch._inductor.decomposition import select_decomp_table
 
-from plasticity_lab.kernels import product
-from plasticity_lab.kernels.sums_as_products import SumsAsProducts, sums
+from plasticity_lab.kernels import on_gpu
+from plasticity_lab.kernels.compiling import SumsAsProducts, sums
 
 FUNCTIONS = {
     "behind": lambda x: x.sum(dim=-1),
@@ -23,7 +23,7 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_they_are_products_of_the_same_value(name, monkeypatch):
-    monkeypatch.setattr(product, "serves", lambda x: x.dtype == torch.float32)
+    monkeypatch.setattr(on_gpu, "serves", lambda x: x.dtype == torch.float32)
     met = []
 
     def compiler(graph, examples):
@@ -45,7 +45,7 @@ def test_they_are_products_of_the_same_value(name, monkeypatch):
 
 
 def test_whole_numbers_are_left_alone(monkeypatch):
-    monkeypatch.setattr(product, "serves", lambda x: x.dtype == torch.float32)
+    monkeypatch.setattr(on_gpu, "serves", lambda x: x.dtype == torch.float32)
     graph = torch.fx.experimental.proxy_tensor.make_fx(lambda x: x.sum(dim=1), tracing_mode="fake")(
         torch.ones(2, 3, dtype=torch.int64)
     )

@@ -12,7 +12,7 @@ from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.nature import Nature
 from plasticity_lab.networks.network import Shapes
 from plasticity_lab.networks.small_impala import SmallImpala
-from plasticity_lab.stacking.margins import margins
+from plasticity_lab.stacking.conv import margins
 from plasticity_lab.stacking.normed import linear_of
 from tests.helpers.packs import CPU
 from tests.networks.reference import numbers

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -11,8 +13,8 @@ from plasticity_lab.activations.rational import Rational
 from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.activations.swiglu import SwiGLU
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.networks.building import fitted, narrower
 from plasticity_lab.networks.mlp import MLP
-from plasticity_lab.networks.width import trim, trimmed
 from plasticity_lab.randomness.host import host_stream
 from tests.helpers.networks import classifier, logits
 from tests.helpers.packs import CPU
@@ -69,11 +71,13 @@ def test_parameters_are_as_many_as_published(activation, produced, size):
 
 
 def test_matching_trims_the_most_that_leaves_no_fewer_parameters():
-    sizes = {percent: 1000 - 10 * percent for percent in range(100)}
-    assert trim(905, sizes.get) == 9
-    assert trim(900, sizes.get) == 10
-    assert trim(10**9, sizes.get) == 0
-    assert [trimmed(16, percent) for percent in (0, 27, 31, 99)] == [16, 11, 11, 1]
+    def size(plain: int, activation: Activation) -> int:
+        designs = [SimpleNamespace(size=1000 - 10 * percent) for percent in range(100)]
+        return fitted(activation, lambda: SimpleNamespace(size=plain), designs.__getitem__).size
+
+    assert [size(plain, CReLU("matched")) for plain in (905, 900, 10**9)] == [910, 900, 1000]
+    assert size(905, CReLU("double")) == 1000
+    assert [narrower(16, percent) for percent in (0, 27, 31, 99)] == [16, 11, 11, 1]
 
 
 def test_units_say_which_layers_stand_around_them():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from plasticity_lab.randomness.host import host_stream
-from plasticity_lab.stacking.clipping import clipped, norms
+from plasticity_lab.stacking.optimizer import clipped, norms
 
 SHAPES = {"hidden.weight": (4, 7), "hidden.bias": (1, 7), "value.weight": (7, 1)}
 

@@ -5,8 +5,7 @@ from torch.nn.functional import conv2d, pad
 
 from plasticity_lab.agents.graphs import graph_of
 from plasticity_lab.randomness.host import host_stream
-from plasticity_lab.stacking.conv import StackedConv2d
-from plasticity_lab.stacking.margins import margins
+from plasticity_lab.stacking.conv import StackedConv2d, margins
 from tests.helpers.packs import needs_compiler
 
 SHAPES = [

@@ -20,8 +20,8 @@ from plasticity_lab.stacking.elementary import (
     tanh,
     whole_power,
 )
-from plasticity_lab.stacking.exact_sums import run_sums
 from plasticity_lab.stacking.pool import larger
+from plasticity_lab.stacking.products import run_sums
 from tests.helpers.packs import needs_compiler
 
 

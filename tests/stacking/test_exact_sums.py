@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from plasticity_lab.randomness.host import host_stream
-from plasticity_lab.stacking.exact_sums import run_sums
+from plasticity_lab.stacking.products import run_sums
 
 
 def numbers(runs: int, count: int, decades: float = 1.0) -> np.ndarray:

@@ -8,8 +8,8 @@ from scipy import stats
 from plasticity_lab.agents.graphs import graph_of
 from plasticity_lab.randomness.device import run_keys, uniforms
 from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.stacking.elementary import normals
 from plasticity_lab.stacking.noisy import StackedNoisyLinear
-from plasticity_lab.stacking.normals import normals
 from tests.helpers.packs import needs_compiler
 
 SHAPES = [(12, 8), (5, 7), (1, 3), (6, 1)]

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from plasticity_lab.randomness.host import host_stream
-from plasticity_lab.stacking.noisy_experts import MANY_SLOTS, StackedNoisyExperts
+from plasticity_lab.stacking.experts import MANY_SLOTS, StackedNoisyExperts
 from tests.helpers.packs import needs_kernels
 
 SLOTS = (MANY_SLOTS - 1, MANY_SLOTS, 13)

@@ -1,6 +1,5 @@
 """Every optimizer of conf/: PyTorch's own, for every run of a pack with that run's settings, bit for bit as alone."""
 
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,12 @@ import torch
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
-from plasticity_lab.stacking import adam, adamw, rmsprop, sgd
+from plasticity_lab.stacking.adam import Adam
+from plasticity_lab.stacking.adamw import AdamW
 from plasticity_lab.stacking.optimizer import Optimizer
+from plasticity_lab.stacking.rmsprop import RMSprop
 from plasticity_lab.stacking.run_axis import on_run_axis
+from plasticity_lab.stacking.sgd import SGD
 from tests.helpers.packs import choices
 
 ADAMS = [
@@ -21,21 +23,18 @@ ADAMS = [
     {"lr": 0.03, "beta2": 0.9, "epsilon": 1e-3},
     {"lr": 1e-3, "beta1": 0.0, "beta2": 0.99999},
 ]
-KINDS: dict[str, tuple[type[Optimizer], ModuleType, list[dict[str, float]]]] = {
-    "adam": (adam.Adam, adam, ADAMS),
+KINDS: dict[str, tuple[type[Optimizer], list[dict[str, float]]]] = {
+    "adam": (Adam, ADAMS),
     "adamw": (
-        adamw.AdamW,
-        adamw,
+        AdamW,
         [own | {"weight_decay": decay} for own, decay in zip(ADAMS, (0.01, 0.0, 0.5, 2.0), strict=True)],
     ),
     "sgd": (
-        sgd.SGD,
-        sgd,
+        SGD,
         [{"lr": 0.01}, {"momentum": 0.9}, {"lr": 1e-4, "momentum": 0.99, "weight_decay": 0.1}, {"weight_decay": 0.5}],
     ),
     "rmsprop": (
-        rmsprop.RMSprop,
-        rmsprop,
+        RMSprop,
         [{"lr": 1e-3}, {"alpha": 0.0, "epsilon": 1e-3}, {"alpha": 0.9, "weight_decay": 0.1}, {"alpha": 0.99999}],
     ),
 }
@@ -59,16 +58,12 @@ GRADIENTS = [numbers("gradient", step) for step in range(STEPS)]
 
 def formed(kind: str, form: str | None) -> Any:
     """One form of the step, or the one that the optimizer chooses, as a function of what `update` takes."""
-    cls, module, _ = KINDS[kind]
-    if form is None:
-        return cls().update
-    step = getattr(module, form)
-    return step if kind.startswith("adam") else lambda *arguments: step(*arguments[:4])
+    return getattr(KINDS[kind][0](), form or "update")
 
 
 def stepped(kind: str, form: str | None = None, rows=(0, 1, 2, 3), chunk=STEPS) -> dict[str, torch.Tensor]:
     """Parameters of those runs after all steps, their corrections taken that many steps at a time."""
-    cls, _, runs = KINDS[kind]
+    cls, runs = KINDS[kind]
     optimizer, update = cls(), formed(kind, form)
     settings = on_run_axis([cls(**runs[k]) for k in rows], dtype=torch.float64)
     parameters = {name: value[list(rows)] for name, value in numbers("start").items()}
@@ -84,7 +79,7 @@ def stepped(kind: str, form: str | None = None, rows=(0, 1, 2, 3), chunk=STEPS) 
 
 def pytorchs(kind: str, k: int, dtype: torch.dtype, **how) -> dict[str, torch.Tensor]:
     """Run k's parameters by torch.optim."""
-    cls, _, runs = KINDS[kind]
+    cls, runs = KINDS[kind]
     own = cls(**runs[k])
     settings: dict[str, Any] = {"lr": own.lr} | how
     for name in ("weight_decay", "momentum", "alpha"):
@@ -148,7 +143,7 @@ def test_corrections_do_not_depend_on_how_steps_are_cut_into_chunks(kind):
 @FORMS
 def test_a_gradients_layout_in_memory_does_not_matter_and_it_is_left_as_it_is(kind, form):
     """The fused kernels ignore strides: an expanded gradient would make them read past the end."""
-    cls, _, runs = KINDS[kind]
+    cls, runs = KINDS[kind]
     settings = on_run_axis([cls(**runs[2])] * 2, dtype=torch.float64)
     now = {name: values[0] for name, values in cls().corrections(settings, 1, 1).items()}
     transposed = torch.arange(24.0).reshape(2, 4, 3).transpose(1, 2)

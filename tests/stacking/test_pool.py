@@ -6,7 +6,7 @@ from plasticity_lab.agents.graphs import graph_of
 from plasticity_lab.kernels.through import prepare
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking import pool
-from plasticity_lab.stacking.margins import margins
+from plasticity_lab.stacking.conv import margins
 from tests.helpers.packs import needs_kernels
 
 SHAPES = [(2, 3, 4, 10, 10), (1, 2, 3, 9, 7), (3, 1, 1, 2, 3)]

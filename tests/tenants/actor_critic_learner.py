@@ -23,8 +23,8 @@ from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.bulk import Bulk, Entries
 from plasticity_lab.records.rows import Episodes, Evaluation, Rows
-from plasticity_lab.stacking.clipping import clipped
 from plasticity_lab.stacking.elementary import exp, log_softmax
+from plasticity_lab.stacking.optimizer import clipped
 
 if TYPE_CHECKING:
     from tests.tenants.actor_critic import ActorCritic

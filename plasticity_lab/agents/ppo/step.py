@@ -13,7 +13,7 @@ from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.ppo.loss import MEASURED, loss_of
 from plasticity_lab.agents.update import Clip, TrainState, UpdateInputs, update_of
 from plasticity_lab.interventions.now import State
-from plasticity_lab.stacking.clipping import clipped
+from plasticity_lab.stacking.optimizer import clipped
 
 Tensors = Mapping[str, Tensor]
 Step = Callable[..., State]

@@ -19,8 +19,7 @@ from plasticity_lab.agents.ppo.policy import HALF_LOG_TWO_PI
 from plasticity_lab.environments.body import Body
 from plasticity_lab.networks.network import Shapes
 from plasticity_lab.randomness.device import uniforms
-from plasticity_lab.stacking.elementary import exp, log, tanh
-from plasticity_lab.stacking.normals import normals
+from plasticity_lab.stacking.elementary import exp, log, normals, tanh
 
 Tensors = Mapping[str, Tensor]
 BOUNDS = "bounds"

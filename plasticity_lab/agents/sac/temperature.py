@@ -15,7 +15,7 @@ from torch import Tensor
 
 from plasticity_lab.stacking.adam import Adam
 from plasticity_lab.stacking.elementary import exp
-from plasticity_lab.stacking.exact_sums import exact_sums
+from plasticity_lab.stacking.products import exact_sums
 from plasticity_lab.stacking.run_axis import on_run_axis
 
 Tensors = Mapping[str, Tensor]

@@ -14,7 +14,7 @@ from torch import Tensor
 from plasticity_lab.agents.supervised.images_on_gpu import lay_out
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.kernels.pixels import reordered
+from plasticity_lab.kernels.operators import reordered
 
 
 class Pixels:

@@ -8,8 +8,7 @@ returns (K, B). discount (K, B): γ to the power of a return's steps, 0 where no
 import torch
 from torch import Tensor
 
-from plasticity_lab.stacking.compiling import compiles_for_cpu
-from plasticity_lab.stacking.elementary import summed_last
+from plasticity_lab.stacking.elementary import compiles_for_cpu, summed_last
 
 
 def values(best_KB: Tensor, returns_KB: Tensor, discount_KB: Tensor) -> Tensor:

@@ -9,8 +9,9 @@ from math import prod
 import torch
 from torch import Tensor
 
+from plasticity_lab.networks.building import dense_units, output_layers
 from plasticity_lab.networks.heads.head import Encoded, Head, HeadDesign
-from plasticity_lab.networks.network import Activate, Layer, Unit, output_layers
+from plasticity_lab.networks.network import Activate, Layer
 from plasticity_lab.stacking.products import row_times
 
 
@@ -33,14 +34,9 @@ class Dense(Head):
             hidden.append(encoded.normed(encoded.shapes.dense(name, passed, width)))
             passed = int(width * encoded.expansion)
         outputs = output_layers(encoded.shapes, passed)
-        answering = tuple(outputs[name].name for name in encoded.shapes.outputs)
-        receiving, *following = [*((name,) for name in encoded.hidden), answering]
-        units = [
-            Unit(name, (width,), incoming=name, outgoing=behind)
-            for (name, width), behind in zip(encoded.hidden.items(), following, strict=True)
-        ]
-        answers = {name: layer.name for name, layer in outputs.items()}
-        return HeadDesign([*hidden, *outputs.values()], units, answers, receiving)
+        units = dense_units(encoded.hidden, outputs.receiving)
+        receiving = (units[0].name,) if units else outputs.receiving
+        return HeadDesign([*hidden, *outputs.layers], units, outputs.names, receiving)
 
     def forward(
         self,

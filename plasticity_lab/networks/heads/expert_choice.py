@@ -6,7 +6,7 @@ from torch import Tensor
 
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.heads.moe import MoE
-from plasticity_lab.networks.moe.routing import Routing, expert_choice
+from plasticity_lab.networks.heads.routing import Routing, expert_choice
 from plasticity_lab.stacking.router import StackedRouter
 
 

@@ -14,12 +14,11 @@ from torch.nn.functional import pad
 
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.networks.building import dense_units, output_layers
 from plasticity_lab.networks.heads.head import Encoded, Head, HeadDesign
-from plasticity_lab.networks.moe.balance import importance, load
-from plasticity_lab.networks.moe.routing import Routing, slots_of
-from plasticity_lab.networks.network import Activate, Layer, Unit, output_layers
-from plasticity_lab.stacking.experts import StackedExperts
-from plasticity_lab.stacking.noisy_experts import StackedNoisyExperts
+from plasticity_lab.networks.heads.routing import Routing, importance, load, slots_of
+from plasticity_lab.networks.network import Activate, Layer, Unit
+from plasticity_lab.stacking.experts import StackedExperts, StackedNoisyExperts
 from plasticity_lab.stacking.products import product
 from plasticity_lab.stacking.router import INITS, StackedRouter
 from plasticity_lab.stacking.run_axis import aligned
@@ -102,21 +101,17 @@ class MoE(Head):
             self._first(encoded, inputs, units, slots),
             StackedExperts("experts.output", self.experts, passed, inputs, slots),
         ]
-        given, behind = (
-            tokens * inputs,
-            Unit("experts.hidden", (self.experts, slots, units), "experts.hidden", ("experts.output",), kind="expert"),
-        )
-        places = [behind]
+        hidden = "experts.hidden"
+        places = [Unit(hidden, (self.experts, slots, units), hidden, ("experts.output",), kind="expert")]
+        inputs = tokens * inputs
         if self.further_layer:
-            layers.append(encoded.normed(encoded.shapes.dense(name, given, width)))
-            given = int(width * encoded.expansion)
-        outputs = output_layers(encoded.shapes, given)
+            layers.append(encoded.normed(encoded.shapes.dense(name, inputs, width)))
+            inputs = int(width * encoded.expansion)
+        outputs = output_layers(encoded.shapes, inputs)
         if self.further_layer:
-            answering = tuple(outputs[each].name for each in encoded.shapes.outputs)
-            places.append(Unit(name, (width,), name, answering))
-        answers = {each: layer.name for each, layer in outputs.items()}
-        receiving = ("router", "experts.hidden")
-        return HeadDesign([*layers, *outputs.values()], places, answers, receiving, tuple(self.balancing))
+            places += dense_units({name: width}, outputs.receiving)
+        losses = tuple(self.balancing)
+        return HeadDesign([*layers, *outputs.layers], places, outputs.names, ("router", hidden), losses)
 
     def forward(
         self,

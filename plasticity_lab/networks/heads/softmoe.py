@@ -7,7 +7,7 @@ from torch import Tensor
 
 from plasticity_lab.component import Chosen
 from plasticity_lab.networks.heads.moe import MoE
-from plasticity_lab.networks.moe.routing import Routing, soft
+from plasticity_lab.networks.heads.routing import Routing, soft
 from plasticity_lab.stacking.router import StackedRouter
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.heads.moe import MoE
-from plasticity_lab.networks.moe.routing import Routing, token_choice
+from plasticity_lab.networks.heads.routing import Routing, token_choice
 from plasticity_lab.stacking.router import StackedRouter
 
 

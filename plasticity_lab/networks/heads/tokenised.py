@@ -10,8 +10,9 @@ from torch import Tensor
 
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.networks.building import output_layers
 from plasticity_lab.networks.heads.head import Encoded, Head, HeadDesign
-from plasticity_lab.networks.network import Activate, Layer, Unit, output_layers
+from plasticity_lab.networks.network import Activate, Layer, Unit
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.products import row_times
 
@@ -46,11 +47,9 @@ class Tokenised(Head):
         ((name, width), *_) = encoded.hidden.items()
         units = max(1, round(width * self.scale))
         outputs = output_layers(encoded.shapes, int(units * encoded.expansion))
-        answering = tuple(outputs[each].name for each in encoded.shapes.outputs)
-        place = Unit(name, (units, tokens, 1), name, answering, kind="channel")
-        answers = {each: layer.name for each, layer in outputs.items()}
+        place = Unit(name, (units, tokens, 1), name, outputs.receiving, kind="channel")
         layer = StackedLinear(name, inputs, units, positions=tokens)
-        return HeadDesign([layer, *outputs.values()], [place], answers, (name,))
+        return HeadDesign([layer, *outputs.layers], [place], outputs.names, (name,))
 
     def forward(
         self,

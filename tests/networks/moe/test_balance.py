@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.networks.heads.routing import importance, load
 from plasticity_lab.networks.heads.token_choice import TokenChoice
-from plasticity_lab.networks.moe.balance import importance, load
 from plasticity_lab.stacking import elementary
 from tests.helpers.packs import CPU
 from tests.networks.moe.test_heads import IMAGE, model

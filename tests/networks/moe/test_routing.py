@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from plasticity_lab.networks.moe.routing import expert_choice, slots_of, soft, token_choice
+from plasticity_lab.networks.heads.routing import expert_choice, slots_of, soft, token_choice
 from plasticity_lab.stacking.router import StackedRouter
 
 

@@ -1,11 +1,13 @@
-"""Convolutions of each run's images on a GPU, with gradients of any order, inside and outside of compiled graphs.
+"""Products of matrices and convolutions of each run on a GPU, with gradients, inside and outside of compiled graphs.
 
-All are of stride 1 and without margins: zeros are laid around images before.
+The gradients can be differentiated again, in any order. Convolutions have stride 1 and no margins: zeros are added
+around the images before. On a CPU these operators compute the same with torch; only tests use that.
 
-Legend: K runs, B examples, C input channels, H, W rows and columns, H', W' those of places where the kernel lies, O
-output channels, P numbers of a patch, C·kernel².
+Legend: K runs, (M, R) times (R, N); B examples, C input channels, H, W rows and columns, H', W' those of the places of
+the kernel, O output channels, P numbers of a patch, C·kernel².
 """
 
+import importlib.util
 from typing import Any
 
 import torch
@@ -14,41 +16,89 @@ from torch.nn.functional import conv2d, pad, unfold
 
 MOST = 2**31
 """The kernels count a run's numbers with 32 bits."""
+_TRITON = importlib.util.find_spec("triton") is not None
+
+
+def serves(x: Tensor) -> bool:
+    """Whether products of these numbers are computed here: float32 on a GPU, if Triton is installed."""
+    return x.is_cuda and x.dtype == torch.float32 and _TRITON
+
+
+@torch.library.custom_op("plasticity_lab::product", mutates_args=())
+def _product(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
+    if not a.is_cuda:
+        return torch.bmm(a, b) if bias is None else torch.baddbmm(bias, a, b)
+    from plasticity_lab.kernels.triton_kernels import product as on_gpu  # a CPU needs no Triton
+
+    with torch.cuda.device(a.device):
+        return on_gpu(a, b, bias)
+
+
+@_product.register_fake
+def _(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
+    return a.new_empty(a.shape[0], a.shape[1], b.shape[2])
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
+        return _product(a, b, bias)
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        context.save_for_backward(*inputs[:2])
+
+    @staticmethod
+    def backward(context: Any, delta: Tensor) -> tuple[Tensor | None, ...]:
+        a, b = context.saved_tensors
+        by_a, by_b, by_bias = context.needs_input_grad
+        # A sum over rows is a product too: its order is fixed.
+        ones = delta.new_ones(1, 1, 1).expand(delta.shape[0], 1, delta.shape[1])
+        return (
+            _Product.apply(delta, b.transpose(1, 2), None) if by_a else None,
+            _Product.apply(a.transpose(1, 2), delta, None) if by_b else None,
+            _Product.apply(ones, delta, None) if by_bias else None,
+        )
+
+
+def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+    """a (K, M, R) times b (K, R, N), plus bias (K, 1, N) → (K, M, N)."""
+    return _Product.apply(a, b, bias)
 
 
 @torch.library.custom_op("plasticity_lab::convolution", mutates_args=())
-def _of_values(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> Tensor:
+def _convolution(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> Tensor:
     _check(x, weight.shape[2])
-    if not x.is_cuda:  # in tests
+    if not x.is_cuda:
         shape = (weight.shape[2], x.shape[2], kernel, kernel)
         kernels = weight.transpose(1, 2).reshape(len(x), *shape)
         shifts = [None] * len(x) if bias is None else [own[0] for own in bias]
         return torch.stack([conv2d(*own) for own in zip(x, kernels, shifts, strict=True)])
-    from plasticity_lab.kernels.convolution_on_gpu import convolution as on_gpu  # Triton, which a CPU need not have
+    from plasticity_lab.kernels.triton_kernels import convolution as on_gpu
 
     with torch.cuda.device(x.device):
         return on_gpu(x, weight, bias, kernel)
 
 
-@_of_values.register_fake
+@_convolution.register_fake
 def _(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> Tensor:
     return x.new_empty(*x.shape[:2], weight.shape[2], x.shape[3] - kernel + 1, x.shape[4] - kernel + 1)
 
 
 @torch.library.custom_op("plasticity_lab::convolution_gradients", mutates_args=())
-def _gradients_of_values(x: Tensor, delta: Tensor, kernel: int) -> Tensor:
+def _gradients(x: Tensor, delta: Tensor, kernel: int) -> Tensor:
     _check(x, delta.shape[2])
-    if not x.is_cuda:  # in tests
+    if not x.is_cuda:
         patches = torch.stack([unfold(own, kernel) for own in x])  # (K, B, P, places)
         weight = torch.einsum("kbpm,kbom->kpo", patches, delta.flatten(3))
         return torch.cat([weight, delta.sum(dim=(1, 3, 4)).unsqueeze(1)], dim=1)
-    from plasticity_lab.kernels.convolution_on_gpu import gradients as on_gpu
+    from plasticity_lab.kernels.triton_kernels import gradients as on_gpu
 
     with torch.cuda.device(x.device):
         return on_gpu(x, delta, kernel)
 
 
-@_gradients_of_values.register_fake
+@_gradients.register_fake
 def _(x: Tensor, delta: Tensor, kernel: int) -> Tensor:
     return x.new_empty(len(x), x.shape[2] * kernel**2 + 1, delta.shape[2])
 
@@ -65,7 +115,7 @@ def _check(x: Tensor, outputs: int) -> None:
 class _Convolution(torch.autograd.Function):
     @staticmethod
     def forward(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> Tensor:
-        return _of_values(x, weight, bias, kernel)
+        return _convolution(x, weight, bias, kernel)
 
     @staticmethod
     def setup_context(context: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -88,7 +138,7 @@ class _Convolution(torch.autograd.Function):
 class _Gradients(torch.autograd.Function):
     @staticmethod
     def forward(x: Tensor, delta: Tensor, kernel: int) -> Tensor:
-        return _gradients_of_values(x, delta, kernel)
+        return _gradients(x, delta, kernel)
 
     @staticmethod
     def setup_context(context: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -108,7 +158,7 @@ class _Gradients(torch.autograd.Function):
 
 
 def _turned(delta: Tensor, weight: Tensor, kernel: int) -> Tensor:
-    """The gradient by the images: delta within zeros, convolved with the kernel turned by half a turn."""
+    """The gradient by the images: delta within zeros, convolved with the kernel rotated by 180°."""
     around = kernel - 1
     turned = weight.unflatten(1, (-1, kernel, kernel)).flip(2, 3).permute(0, 4, 2, 3, 1)  # (K, O, kernel, kernel, C)
     return _Convolution.apply(pad(delta, (around,) * 4), turned.flatten(1, 3), None, kernel)
@@ -117,6 +167,6 @@ def _turned(delta: Tensor, weight: Tensor, kernel: int) -> Tensor:
 def convolution(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> Tensor:
     """x (K, B, C, H, W) by weight (K, P, O), plus bias (K, 1, O) → (K, B, O, H', W').
 
-    Raises ValueError where a run has 2³¹ numbers or more.
+    Raises ValueError if a run has 2³¹ numbers or more.
     """
     return _Convolution.apply(x, weight, bias, kernel)

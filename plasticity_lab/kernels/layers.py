@@ -1,0 +1,176 @@
+"""Layers by our CPU kernels, with their gradients, inside and outside of compiled graphs.
+
+Legend: K runs, B examples, I inputs, O outputs or output channels, P numbers of a patch, C·kernel²; N images or tables,
+C channels or columns, H, W rows and columns of an image, R rows, S columns of windows.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        return torch.ops.plasticity_lab.linear(x, weight, bias)
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        context.save_for_backward(*inputs[:2])
+
+    @staticmethod
+    def backward(context: Any, delta: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight = context.saved_tensors
+        by_x, by_weight, by_bias = context.needs_input_grad
+        of_x = torch.ops.plasticity_lab.linear_input(delta, weight) if by_x else None
+        if not (by_weight or by_bias):
+            return of_x, None, None
+        return of_x, *torch.ops.plasticity_lab.linear_weight(x, delta)
+
+
+def linear(x_KBI: Tensor, weight_KIO: Tensor, bias_K1O: Tensor) -> Tensor:
+    """bias + x · weight, (K, B, O).  x (1, B, I): the input of all runs; it has no gradient."""
+    return _Linear.apply(x_KBI, weight_KIO, bias_K1O)
+
+
+class _Conv(torch.autograd.Function):
+    @staticmethod
+    def forward(x: Tensor, weight: Tensor, bias: Tensor, kernel: int, margin: int) -> Tensor:
+        return torch.ops.plasticity_lab.conv(x, weight, bias, kernel, margin)
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        x, weight, _, context.kernel, context.margin = inputs
+        context.save_for_backward(x, weight)
+
+    @staticmethod
+    def backward(context: Any, delta: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight = context.saved_tensors
+        by_x, by_weight, by_bias, *_ = context.needs_input_grad
+        kernels, patch = torch.ops.plasticity_lab, (context.kernel, context.margin)
+        delta = delta.contiguous()  # as x
+        of_x = kernels.conv_input(delta, weight, *patch) if by_x else None
+        weights = kernels.conv_weight(x, delta, *patch) if by_weight or by_bias else (None, None)
+        return of_x, *weights, None, None
+
+
+def conv(x_KBHWC: Tensor, weight_KPO: Tensor, bias_K1O: Tensor, kernel: int, margin: int) -> Tensor:
+    """bias + patches of x · weight, (K, B, H', W', O).
+
+    kernel: rows and columns of a patch, whose numbers are stored channel by channel in the weights. margin: rows and
+    columns of zeros around each image, less than kernel.
+    """
+    # Channels last: the compiled loop that computes them writes them in this layout.
+    return _Conv.apply(x_KBHWC.contiguous(), weight_KPO, bias_K1O, kernel, margin)
+
+
+class _Pool(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        x: Tensor, size: int, stride: int, above: int, left: int, high: int, wide: int
+    ) -> tuple[Tensor, Tensor]:
+        return torch.ops.plasticity_lab.pool(x, size, stride, above, left, high, wide)
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        x, *context.windows, _, _ = inputs
+        context.image = x.shape[1:3]
+        context.mark_non_differentiable(output[1])
+        context.save_for_backward(output[1])
+
+    @staticmethod
+    def backward(context: Any, delta: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+        (where,) = context.saved_tensors
+        of_x = torch.ops.plasticity_lab.pool_input(delta.contiguous(), where, *context.windows, *context.image)
+        return of_x, *[None] * 6
+
+
+def pool(x_NHWC: Tensor, size: int, stride: int, above: int, left: int, high: int, wide: int) -> Tensor:
+    """The largest of each size × size pixels, in steps of `stride`: (N, R, S, C).
+
+    above, left: rows and columns of the first window outside of the image. high, wide: R and S. Pixels outside of the
+    image do not count.
+    """
+    return _Pool.apply(x_NHWC.contiguous(), size, stride, above, left, high, wide)[0]
+
+
+class _Softmax(torch.autograd.Function):
+    @staticmethod
+    def forward(x: Tensor, of_columns: bool, there: int) -> Tensor:
+        return torch.ops.plasticity_lab.softmax(x, of_columns, there)
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        context.of_columns = inputs[1]
+        context.save_for_backward(output)
+
+    @staticmethod
+    def backward(context: Any, delta: Tensor) -> tuple[Tensor | None, ...]:
+        (shares,) = context.saved_tensors
+        return torch.ops.plasticity_lab.softmax_input(delta.contiguous(), shares, context.of_columns), None, None
+
+
+def softmax(x_NRC: Tensor, of_columns: bool, there: int) -> Tensor:
+    """e^x over its sum, down each column or along each row → (N, R, C).
+
+    there: the number of rows that take part in a column; the rows behind them get 0. In rows all columns take part.
+    """
+    return _Softmax.apply(x_NRC.contiguous(), of_columns, there)
+
+
+def tell_shapes() -> None:
+    """Tells torch the shapes of the operators' results; once, when they are defined."""
+    fake = torch.library.register_fake
+
+    @fake("plasticity_lab::linear")
+    def _(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        return x.new_empty(weight.shape[0], x.shape[1], weight.shape[2])
+
+    @fake("plasticity_lab::linear_input")
+    def _(delta: Tensor, weight: Tensor) -> Tensor:
+        return delta.new_empty(*delta.shape[:2], weight.shape[1])
+
+    @fake("plasticity_lab::linear_weight")
+    def _(x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
+        shape = x.shape[0], x.shape[2], delta.shape[2]
+        return x.new_empty(shape), x.new_empty(shape[0], 1, shape[2])
+
+    for step in ("linear_adam", "linear_sgd"):
+
+        @fake(f"plasticity_lab::{step}")
+        def _(*_: Tensor) -> None:
+            return None
+
+    @fake("plasticity_lab::conv")
+    def _(x: Tensor, weight: Tensor, bias: Tensor, kernel: int, margin: int) -> Tensor:
+        return x.new_empty(*x.shape[:2], *(side + 2 * margin - kernel + 1 for side in x.shape[2:4]), weight.shape[2])
+
+    @fake("plasticity_lab::conv_input")
+    def _(delta: Tensor, weight: Tensor, kernel: int, margin: int) -> Tensor:
+        image = (side + kernel - 1 - 2 * margin for side in delta.shape[2:4])
+        return delta.new_empty(*delta.shape[:2], *image, weight.shape[1] // kernel**2)
+
+    @fake("plasticity_lab::conv_weight")
+    def _(x: Tensor, delta: Tensor, kernel: int, margin: int) -> tuple[Tensor, Tensor]:
+        runs, outputs = len(x), delta.shape[4]
+        return x.new_empty(runs, x.shape[4] * kernel**2, outputs), x.new_empty(runs, 1, outputs)
+
+    @fake("plasticity_lab::pool")
+    def _(x: Tensor, size: int, stride: int, above: int, left: int, high: int, wide: int) -> tuple[Tensor, Tensor]:
+        shape = x.shape[0], high, wide, x.shape[3]
+        return x.new_empty(shape), x.new_empty(shape)
+
+    @fake("plasticity_lab::pool_input")
+    def _(
+        delta: Tensor, where: Tensor, size: int, stride: int, above: int, left: int, rows: int, columns: int
+    ) -> Tensor:
+        return delta.new_empty(delta.shape[0], rows, columns, delta.shape[3])
+
+    @fake("plasticity_lab::softmax")
+    def _(x: Tensor, of_columns: bool, there: int) -> Tensor:
+        return torch.empty_like(x)
+
+    @fake("plasticity_lab::softmax_input")
+    def _(delta: Tensor, shares: Tensor, of_columns: bool) -> Tensor:
+        return torch.empty_like(shares)

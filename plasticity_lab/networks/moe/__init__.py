@@ -1,1 +1,0 @@
-"""Mixtures of experts: how tokens are given to the experts' slots, and what the slots give back to the tokens."""
