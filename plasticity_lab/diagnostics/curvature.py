@@ -1,19 +1,20 @@
 """Curvature: the largest eigenvalue of the Hessian of the loss, by a block of the parameters or by all of them.
 
-Legend: K runs, N numbers of a run's block.
+Legend: K runs or maps, N numbers of a run's block or of a vector, M vectors so far.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
-from plasticity_lab.diagnostics.blocks import ALL, AUTO, auto_layer, check_named, layers_of
 from plasticity_lab.diagnostics.diagnostic import TASK, Diagnostic, interval
-from plasticity_lab.diagnostics.lanczos import Product, largest_eigenvalues
+from plasticity_lab.diagnostics.places import ALL, AUTO, auto_layer, check_named, layers_of
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
@@ -21,21 +22,29 @@ from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.measures import Column
 
 PRODUCTS, PASSES_A_PRODUCT = 25, 5.0
-"""How many are usual, and what one takes by all parameters, in forward passes; about, as measured."""
+"""The usual number of products, and the cost of one by all parameters in forward passes; about, as measured."""
 NAMES = ("lambda_max", "lambda_max_residual", "hessian_size", "lambda_max_iterations")
+Product = Callable[[Tensor], Tensor]
+"""(K, N) → (K, N): each map applied to its own vector."""
+SMALL = 0.01
+"""If |λ| is less than this share of ‖H‖, errors are compared with ‖H‖: near 0 no λ has a small relative error."""
+FEWEST = 4
+"""Number of vectors before the estimate of a residual is trusted."""
+ROOM = 16
+"""Number of vectors for which memory is allocated at a time."""
 
 
 class Curvature(Diagnostic):
     """λ_max, the largest algebraic eigenvalue of the Hessian H of the mean loss on the probe, in evaluation mode, by
-    Lanczos; beside it the residual ‖Hv − λv‖ (an eigenvalue lies at most so far from λ), the largest eigenvalue in size
-    that was met, and the number of products H·v.
+    Lanczos; the residual ‖Hv − λv‖ (an eigenvalue is at most this far from λ); the largest eigenvalue in size that was
+    met; and the number of products H·v.
 
     block: auto (the weights of the second linear layer, fc1 → fc2), all, a layer (its weights), or a parameter by its
-    name. It goes on until the residual is `tolerance` of λ (of 0.01 ‖H‖ where λ is smaller), or for `iterations`
-    products. Its vectors take as much room as that many blocks.
+    name. It stops when the residual is `tolerance` of λ (of 0.01 ‖H‖ if λ is smaller), or after `iterations`
+    products. Its vectors take as much memory as that many blocks.
 
     Source: Appendix B records λ_max of the block fc1 → fc2, B.7.1 defines it for all parameters; both by power
-    iteration, which finds the largest in size. Of activations with kinks it is the Hessian where it exists.
+    iteration, which finds the largest in size. For activations with kinks it is the Hessian where that exists.
     """
 
     def __init__(
@@ -45,11 +54,11 @@ class Curvature(Diagnostic):
         self.block = block
         self.tolerance = check("diagnostics.tolerance", tolerance, above=0, below=1)
         self.iterations = check("diagnostics.iterations", iterations, at_least=1)
-        # By a block alone products go back through fewer layers.
+        # Products by a single block go back through fewer layers.
         self.passes = PRODUCTS * (PASSES_A_PRODUCT if block == ALL else PASSES_A_PRODUCT / 2)
 
     def applies_to(self, model: Model) -> bool:
-        """Raises ConfigError where the network has no such block."""
+        """Raises ConfigError if the network has no such block."""
         if self.block not in model.start([0], torch.device("cpu")):
             check_named("diagnostics.block", self.block, [AUTO, ALL, *layers_of(model)])
         return True
@@ -79,7 +88,7 @@ class Curvature(Diagnostic):
 
 
 def products_with_hessian(view: View, block: Sequence[str]) -> Product:
-    """The products of each run's Hessian, by the parameters of a block laid side by side, with a vector of its own."""
+    """The product of each run's Hessian, by the parameters of a block in one vector, with a vector of the run."""
     with torch.enable_grad():
         own = {name: view.parameters[name].detach().requires_grad_() for name in block}
         total = view.loss({**view.parameters, **own}).sum()
@@ -103,22 +112,126 @@ def products_with_hessian(view: View, block: Sequence[str]) -> Product:
 
 
 def starts(view: View, block: Sequence[str]) -> Tensor:
-    """Where each run's search begins, (K, N): normal numbers of its init_seed; 0 where a stored number is padding."""
+    """The first vector of each run's search, (K, N): normal numbers of its init_seed; 0 for padding."""
     rows = []
     for seed in view.seeds:
         draw, parts = host_stream(seed, "largest eigenvalue"), []
         for name in block:
             shape = tuple(view.parameters[name].shape[1:])
             numbers = draw.standard_normal(shape)
-            numbers[..., _there(view.model, name, shape[-1]) :] = 0.0
+            numbers[..., _unpadded(view.model, name, shape[-1]) :] = 0.0
             parts.append(numbers.ravel())
         rows.append(np.concatenate(parts))
     like = view.parameters[block[0]]
     return torch.from_numpy(np.stack(rows)).to(like.device, like.dtype)
 
 
-def _there(model: Model, parameter: str, stored: int) -> int:
-    """How many of the last axis's numbers are parameters: the rest is padding (see `StackedLinear`)."""
+def _unpadded(model: Model, parameter: str, stored: int) -> int:
+    """How many numbers of the last axis are parameters: the rest is padding (see `StackedLinear`)."""
     layer = next((each for each in model.design.layers if each.name == parameter.rpartition(".")[0]), None)
     padded = getattr(getattr(layer, "linear", layer), "padded", None)
     return stored if layer is None or stored != padded else layer.outputs
+
+
+class Largest(NamedTuple):
+    """An estimate of the largest eigenvalue.
+
+    value: vᵀHv of the unit vector v found. residual: ‖Hv − value·v‖: an eigenvalue of H is at most this far away. size:
+    the largest eigenvalue in size that was met, an estimate of ‖H‖. iterations: number of products taken.
+    """
+
+    value: float
+    residual: float
+    size: float
+    iterations: int
+
+
+def largest_eigenvalues(product: Product, start_KN: Tensor, most: int, tolerance: float) -> list[Largest]:
+    """The largest algebraic eigenvalue of each symmetric map, by Lanczos' method.
+
+    Stops when the residual is at most `tolerance` · max(|λ|, SMALL ‖H‖), or after `most` products.
+
+    product: (K, N) → (K, N), each map applied to its own vector. start: random vectors; numbers that are no parameters
+    are 0 in them, so they stay 0. Every vector is orthogonalised against all before it, twice, so that no eigenvalue is
+    found again. The maps do not depend on each other. A map whose products are not finite gets NaN.
+    """
+    searches = [_Search(own.double() / own.double().norm().clamp(min=1e-300)) for own in start_KN.unbind()]
+    for _ in range(min(most, start_KN.shape[1])):
+        if all(search.ended for search in searches):
+            break
+        products = product(torch.stack([search.last for search in searches]).to(start_KN.dtype))
+        for search, own in zip(searches, products.unbind(), strict=True):
+            search.take(own.double(), tolerance)
+    vectors = torch.stack([search.vector() for search in searches])
+    products = product(vectors.to(start_KN.dtype)).double()
+    return [
+        search.estimate(v, own) for search, v, own in zip(searches, vectors.unbind(), products.unbind(), strict=True)
+    ]
+
+
+@dataclass
+class _Search:
+    """The tridiagonal matrix of one map (diagonal, beside), and the vectors in which the map has this matrix."""
+
+    last: Tensor
+    blocks: list[Tensor] = field(default_factory=list)
+    diagonal: list[float] = field(default_factory=list)
+    beside: list[float] = field(default_factory=list)
+    ended: bool = False
+
+    def take(self, product: Tensor, tolerance: float) -> None:
+        """Takes H · last; nothing once the search has ended."""
+        if self.ended:
+            return
+        self._keep(self.last)
+        self.diagonal.append(float(self.last @ product))
+        rest = product
+        for _ in range(2):
+            for block in self._blocks():
+                rest = rest - (block @ rest) @ block
+        length = float(rest.norm())
+        values, vectors = self._spectrum()
+        size = float(values.abs().max()) if values.isfinite().all() else float("nan")
+        bound = length * abs(float(vectors[-1, -1]))
+        wanted = tolerance * max(abs(float(values[-1])), SMALL * size)
+        converged = len(self.diagonal) >= FEWEST and bound <= wanted
+        # Without a rest the vectors span the invariant subspace of the start; a rest that is not finite is no use.
+        self.ended = converged or not length > 1e-12 * size
+        self.beside.append(length)
+        self.last = rest / length if not self.ended else self.last
+
+    def vector(self) -> Tensor:
+        """The best unit vector so far, (N,)."""
+        _, vectors = self._spectrum()
+        weights, total = vectors[:, -1], torch.zeros_like(self.last)
+        for block, own in zip(self._blocks(), weights.split(ROOM), strict=True):
+            total = total + own.to(block.device) @ block
+        return total / total.norm().clamp(min=1e-300)
+
+    def estimate(self, vector: Tensor, product: Tensor) -> Largest:
+        """The estimate."""
+        value = float(vector @ product)
+        values, _ = self._spectrum()
+        residual = float((product - value * vector).norm())
+        size = max(float(values.abs().max()), abs(value))
+        return Largest(value, residual, size, len(self.diagonal) + 1)
+
+    def _spectrum(self) -> tuple[Tensor, Tensor]:
+        matrix = torch.diag(torch.tensor(self.diagonal, dtype=torch.float64))
+        beside = torch.tensor(self.beside[: len(self.diagonal) - 1], dtype=torch.float64)
+        matrix = matrix + torch.diag(beside, 1) + torch.diag(beside, -1)
+        if not bool(matrix.isfinite().all()):
+            nan = torch.full_like(matrix, float("nan"))
+            return nan[0], nan
+        return torch.linalg.eigh(matrix)
+
+    def _keep(self, vector: Tensor) -> None:
+        at = len(self.diagonal) % ROOM
+        if at == 0:
+            self.blocks.append(vector.new_zeros(ROOM, len(vector)))
+        self.blocks[-1][at] = vector
+
+    def _blocks(self) -> Sequence[Tensor]:
+        """The filled part of the blocks, (≤ ROOM, N) each."""
+        filled = len(self.diagonal)
+        return [block[: filled - ROOM * n] for n, block in enumerate(self.blocks)]

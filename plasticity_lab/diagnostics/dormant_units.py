@@ -1,54 +1,41 @@
-"""Dormant units: how many are hardly active beside the others of their layer.
+"""Dormant units: how many are hardly active compared with the other units of their layer.
 
-Legend: K runs, R examples (of channels: and pixels), V values that a place passes on, N units.
+Legend: K runs, V values that a place passes on, N units.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
-from plasticity_lab.diagnostics.diagnostic import Diagnostic, interval
-from plasticity_lab.diagnostics.places import at, columns_at, in_rows, run_by_run, units_of
+from plasticity_lab.diagnostics.diagnostic import interval
+from plasticity_lab.diagnostics.places import UnitShares, in_rows, units_of
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.network import Unit
-from plasticity_lab.records.measures import Column
 
 TINY = 1e-9
-"""Added to a layer's mean, which may be 0: then all of its units are dormant."""
+"""Added to the mean of a layer, which may be 0: then all of its units are dormant."""
 
 
-class DormantUnits(Diagnostic):
-    """The share of units with a score of at most τ: mean |h| over the probe, divided by the layer's mean of that.
+class DormantUnits(UnitShares):
+    """The share of units with a score of at most τ: mean |h| over the probe, divided by the layer's mean of it.
 
-    Of a channel the mean is over pixels too, of a unit that passes on several values over these. The score is that by
-    which `intervention=redo` resets. Source: Sokar et al. 2023.
+    For a channel the mean includes pixels; for a unit that passes on several values it includes these. It is the score
+    by which `intervention=redo` resets. Source: Sokar et al. 2023.
     """
 
     passes = 0.2
+    named = ("dormant_units", "Dormant units", "% of all units")
 
     def __init__(self, every: int | str = 1, tau: float = 0.1) -> None:
         self.every = interval(every)
         self.tau = check("diagnostics.tau", tau, at_least=0)
 
-    def columns(self, units: Sequence[Unit]) -> list[Column]:
-        """Of the whole network, and of each place."""
-        more = {"scale": 100.0, "places": 2, "better": "less"}
-        return columns_at(self, units, "dormant_units", "Dormant units", "% of all units", **more)
+    def values(self, view: View) -> Mapping[str, Tensor]:
+        """The activations."""
+        return view.forward().hidden
 
-    def look(self, view: View) -> dict[str, Tensor]:
-        """The shares, (K,) each, counted in whole numbers."""
-        hidden = view.forward().hidden
-        dormant = {unit.name: run_by_run(lambda h, at=unit: self._dormant(h, at), hidden[unit.name])
-                   for unit in view.units}  # fmt: skip
-        whole = torch.cat(list(dormant.values()), dim=1)
-        return {
-            at("dormant_units", place): found.sum(dim=1).double() / found.shape[1]
-            for place, found in {None: whole, **dormant}.items()
-        }
-
-    def _dormant(self, own: Tensor, unit: Unit) -> Tensor:
-        """Of one run: h (B, V, *) → (N,)."""
+    def marked(self, own: Tensor, unit: Unit) -> Tensor:
+        """h (B, V, *) → (N,)."""
         size_N = units_of(in_rows(own).abs().mean(dim=0).double(), unit).mean(dim=0)
         return size_N <= self.tau * (size_N.mean() + TINY)

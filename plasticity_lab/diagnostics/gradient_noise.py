@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from plasticity_lab.diagnostics.blocks import with_gram
 from plasticity_lab.diagnostics.diagnostic import TASK, Diagnostic, interval
-from plasticity_lab.diagnostics.gram import whole_gram
-from plasticity_lab.diagnostics.places import run_by_run
+from plasticity_lab.diagnostics.places import run_by_run, with_gram
+from plasticity_lab.diagnostics.sensitivities import whole_gram
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit

@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
-from plasticity_lab.diagnostics.blocks import ALL, AUTO, auto_layer, check_named, with_gram
 from plasticity_lab.diagnostics.diagnostic import TASK, Diagnostic, interval
 from plasticity_lab.diagnostics.feature_rank import srank
-from plasticity_lab.diagnostics.gram import grams, whole_gram
-from plasticity_lab.diagnostics.places import run_by_run
+from plasticity_lab.diagnostics.places import ALL, AUTO, auto_layer, check_named, run_by_run, with_gram
+from plasticity_lab.diagnostics.sensitivities import grams, whole_gram
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit

@@ -12,12 +12,15 @@ from torch import Tensor, nn
 
 from plasticity_lab.activations.activation import Site
 from plasticity_lab.activations.prelu import PReLU
-from plasticity_lab.diagnostics.module_calls import Call, Forward, calls_of, replaced
 from plasticity_lab.diagnostics.module_layers import (
     ACTIVATIONS,
     LAYERS,
+    Call,
+    Forward,
     activation_of,
+    calls_of,
     layer_of,
+    replaced,
     settings_of,
 )
 from plasticity_lab.errors import InputError

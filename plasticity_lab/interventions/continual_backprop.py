@@ -1,4 +1,4 @@
-"""Continual backprop: a small share of the units, those of least use, begin anew all the time.
+"""Continual backprop: a small share of the units, those of least utility, is reset all the time.
 
 Legend: K runs, N units or channels of a place.
 """
@@ -10,8 +10,16 @@ from torch import Tensor
 
 from plasticity_lab.component import check
 from plasticity_lab.interventions.now import Now, State
-from plasticity_lab.interventions.resets import Chosen, Resets, none_yet, reset_due
-from plasticity_lab.interventions.unit_statistics import mean_size, of_units, outgoing_size
+from plasticity_lab.interventions.resets import (
+    Chosen,
+    Resets,
+    mean_size,
+    none_yet,
+    of_units,
+    outgoing_size,
+    reset_due,
+    zeros_of_units,
+)
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.stacking.run_axis import beside
 
@@ -19,10 +27,10 @@ from plasticity_lab.stacking.run_axis import beside
 class ContinualBackprop(Resets):
     """Resets `strength` · the mature units of each place in each update, summed up until it makes a whole unit.
 
-    The replacement rate is the strength. Those with the least utility begin anew: the running mean, with the rate
-    `decay`, of a unit's contribution, mean |h| over the batch (and the pixels) · Σ |w| over the weights out of it. A
-    unit is mature after more than `maturity` updates since it began. Fresh weights in, none out. `every`: after how
-    many updates units are reset that are due.
+    The strength is the replacement rate. Units with the least utility are reset. The utility is the running mean, with
+    the rate `decay`, of a unit's contribution: mean |h| over the batch (and the pixels) · Σ |w| over its outgoing
+    weights. A unit is mature after more than `maturity` updates since its reset. Incoming weights are fresh, outgoing
+    weights are zero. every: number of updates between resets of the units that are due.
 
     Source: Dohare et al. 2024, Algorithm 1 and equation 1 (docs/interventions/continual_backprop.md).
     State: two numbers a unit, one a place.
@@ -38,21 +46,17 @@ class ContinualBackprop(Resets):
         self.every = check("intervention.every", every, at_least=1)
 
     def start(self, now: Now) -> State:
-        """Of each unit, by name: `age`, updates since it began, and `utility`, its running mean, which began at 0. Of
-        each place: `owed` (K,), how many units are still to be reset, and parts of one.
+        """For each unit, by name: `age`, updates since its reset, and `utility`, the running mean, which starts at 0.
 
-        Of each run: "resets", and "due", in how many places a whole unit is owed.
+        For each place: `owed` (K,), the number of units still to be reset, with its fraction. For each run: "resets",
+        and "due", the number of places in which a whole unit is owed.
         """
-        state: State = {"resets": none_yet(now), "due": none_yet(now)}
-        for unit in now.units:
-            like = now.parameters[f"{unit.incoming}.weight"]
-            for name in ("age", "utility"):
-                state[f"{unit.name}.{name}"] = like.new_zeros(like.shape[0], unit.produced[0])
-            state[f"{unit.name}.owed"] = like.new_zeros(like.shape[0])
-        return state
+        zeros = zeros_of_units(now, "age", "utility")
+        owed = {f"{unit.name}.owed": zeros[f"{unit.name}.age"].new_zeros(len(now.seeds)) for unit in now.units}
+        return {"resets": none_yet(now), "due": none_yet(now), **zeros, **owed}
 
     def after_step(self, now: Now) -> State:
-        """Ages units, follows their utility, and adds up how many are to be reset."""
+        """Updates ages, utilities, and the numbers of units to be reset."""
         state, due = dict(now.state), torch.zeros_like(now.state["due"])
         for unit in now.units:
             age = state[f"{unit.name}.age"] + 1
@@ -69,7 +73,7 @@ class ContinualBackprop(Resets):
         return state | {"due": due}
 
     def every_n_updates(self, now: Now) -> State:
-        """Resets as many units as are owed."""
+        """Resets the units that are owed."""
 
         def choose(state: State, run: int) -> Chosen:
             decay, chosen = now.settings["decay"][run].double().item(), []
@@ -86,7 +90,7 @@ class ContinualBackprop(Resets):
     def _least_useful(self, age: Tensor, utility: Tensor, count: int, decay: float) -> NDArray[np.int64]:
         """The mature units of one place with the least utility, at most `count`, in their order.  age, utility (N,).
 
-        A running mean that began at 0 is too small while it is young: it is divided by what it would be of ones.
+        A running mean that started at 0 is too small at first: it is divided by the running mean of ones.
         """
         ages = age.cpu().double().numpy()
         mature = np.flatnonzero(ages > self.maturity)
@@ -95,6 +99,6 @@ class ContinualBackprop(Resets):
 
 
 def _contribution(now: Now, unit: Unit) -> Tensor:
-    """mean |h| · Σ |w| of each unit of a place, (K, N): of all that it passes on together."""
+    """mean |h| · Σ |w| of each unit of a place, (K, N), summed over the values that it passes on."""
     sizes = mean_size(now.hidden[unit.name], now.weights) * outgoing_size(now.model, now.parameters, unit)
     return of_units(sizes, unit).sum(dim=1)

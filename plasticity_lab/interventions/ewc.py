@@ -12,8 +12,8 @@ from torch.nn.functional import pad
 
 from plasticity_lab.component import Chosen, check
 from plasticity_lab.interventions.intervention import EXAMPLES, Intervention
+from plasticity_lab.interventions.l2 import pull, squared_distances
 from plasticity_lab.interventions.now import Now, State
-from plasticity_lab.interventions.quadratic_penalty import pull, squared_distances
 from plasticity_lab.networks.heads.tokenised import Tokenised
 from plasticity_lab.networks.per_example import squared_gradients
 from plasticity_lab.stacking.run_axis import aligned, beside

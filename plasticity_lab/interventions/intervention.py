@@ -1,12 +1,12 @@
-"""What an intervention is: verbs over a named situation, `Now`, that return values; and several of them at once.
+"""The base class of all interventions: methods over a situation (`Now`) that return values; and several at once.
 
 Legend: K runs, E slices.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import gcd
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import torch
 from torch import Tensor
@@ -16,52 +16,63 @@ from plasticity_lab.interventions.now import Now, State, Tensors
 from plasticity_lab.records.measures import Column
 
 EXAMPLES = "a finished task's examples"
-"""What the agent must provide to an intervention that looks at them (`Intervention.requires`)."""
+"""In `Intervention.requires`: it reads the examples of the task that has ended."""
 TASK_BEGINS = "when a task begins"
-"""What the agent must provide to an intervention with a verb `before_task` (`Intervention.requires`)."""
+"""In `Intervention.requires`: it has a method `before_task`."""
+Value = TypeVar("Value")
 
 
 class Intervention(Component):
-    """Verbs over explicit state; the defaults do nothing. Vary by wrapping, never by overriding another's verb.
+    """A method that keeps a run plastic. A subclass overrides the methods that it needs; the defaults do nothing.
 
-    Settings annotated `float` may differ between the runs of a pack and reach every verb as `now.settings`; state is
-    tensors (K, ...), checkpointed as they are, and its shapes never change. `penalty` and `after_step` are part of the
-    update that is compiled; the others are not. `watches_units` asks the update to hand over the activations.
+    Called when, in this order:
+    `start`            before the first update, returns the state
+    `penalty`          in each update, a term of the loss       (compiled)
+    `after_step`       in each update, after the optimizer      (compiled)
+    `every_n_updates`  after every `every` updates              (not compiled)
+    `after_task`       after a task was learned and evaluated   (not compiled)
+    `before_task`      when the next task begins                (not compiled)
+
+    Settings annotated `float` may differ between the runs of a pack, and every method reads them as `now.settings`. The
+    state is tensors (K, ...) whose shapes never change; it is checkpointed as it is. Methods must not keep numbers of a
+    run in `self`. To vary an intervention wrap it; do not override a method of another one.
     """
 
     watches_units: bool = False
+    """Whether it reads `now.hidden`: then the update hands over the activations."""
 
     requires: frozenset[str] = frozenset()
-    """What the agent must provide beside the network (`Agent.provides`): else the two are refused together."""
+    """What the agent must provide besides the network (`Agent.provides`): other agents are refused."""
 
     needs_gradients: bool = False
-    """Whether its `after_step` reads the update's gradients. Declared beside that verb; else it is taken to read them.
-    Where nobody reads them and there is no penalty, a kernel may use them up while it forms them."""
+    """Whether its `after_step` reads the update's gradients. A class that writes `after_step` declares this too;
+    without a declaration it is taken to read them. If no gradients are read, and there is no penalty, a kernel may
+    consume them while it computes them."""
 
     copies: int = 1
-    """How often it needs the memory of all parameters, in its state and while it works."""
+    """The memory that it needs, in its state and while it works, as multiples of all parameters."""
 
     restarts_agent: bool = False
-    """Whether all else that an agent has learned (moments, statistics) begins anew with each task too: the agent sees
-    to it before `before_task`. What it remembers of data stays."""
+    """Whether everything else that an agent has learned (moments, statistics) is reset with each task too. The agent
+    does so before `before_task`. Its memory of data stays."""
 
     between_tasks: bool = False
-    """Whether all that it does begins when a first task has ended: a run of one task is then a plain one."""
+    """Whether it does nothing before the first task has ended: then a run of one task is a plain run."""
 
     every: int | None = None
-    """After how many updates `every_n_updates` is called; None: never. Structure: equal within a pack."""
+    """Number of updates between calls of `every_n_updates`; None: never. Structure: equal within a pack."""
 
     unit_kind: ClassVar[str | None] = None
-    """The kind of units (`Unit.kind`) without which it has nothing to work on: a network that has none is refused."""
+    """The kind of units (`Unit.kind`) that it works on: a network without such units is refused."""
 
     needs_experts: int = 0
-    """How many experts a head must have, where it has some, for this to mean something. Structure."""
+    """The smallest number of experts of a head with experts. Structure."""
 
     prunes: int = 0
-    """How many experts it closes; where some, routers have a number for each, by which they know. Structure."""
+    """The number of experts that it closes. If it is not 0, routers have a parameter for each expert. Structure."""
 
     columns: ClassVar[Sequence[Column]] = ()
-    """What it measures of itself: columns of metrics.parquet that a task's row has, taken as a "value"."""
+    """The columns of `measured`: columns of metrics.parquet in the rows of tasks, taken as a "value"."""
 
     floats_on_run_axis = True
 
@@ -72,14 +83,14 @@ class Intervention(Component):
 
     @classmethod
     def columns_of(cls, members: Mapping[str, type["Intervention"]]) -> Sequence[Column]:
-        """What several at once measure of themselves, by the names that it has then."""
+        """The columns of several at once, by the names that they have then."""
         return [_named(column, member, members) for member, each in members.items() for column in each.columns]
 
     @classmethod
     def takes_gradients(cls) -> bool:
-        """Whether the update must lay out gradients for it: for its penalty, or because its `after_step` reads them.
+        """Whether the update must compute gradients for it: for its penalty, or because its `after_step` reads them.
 
-        What a class declares of its `after_step` says nothing of a subclass's own.
+        The declaration of a class for its `after_step` does not hold for the `after_step` of a subclass.
         """
         if cls.penalty is not Intervention.penalty:
             return True
@@ -87,9 +98,9 @@ class Intervention(Component):
         return vars(last_word).get("needs_gradients", True)
 
     def first_after(self) -> Mapping[str, int]:
-        """The setting that says after how many updates `every_n_updates` first does something, and that number.
+        """The setting that says after how many updates `every_n_updates` first does something, and its value.
 
-        Empty where that verb is never called.
+        Empty if that method is never called.
         """
         return {} if self.every is None else {"every": self.every}
 
@@ -98,155 +109,155 @@ class Intervention(Component):
         return {}
 
     def penalty(self, now: Now) -> Tensor:
-        """(K,), added to each run's own loss."""
+        """(K,), added to the loss of each run."""
         first = next(iter(now.parameters.values()))
         return torch.zeros(first.shape[0], dtype=first.dtype, device=first.device)
 
     def after_step(self, now: Now) -> State:
-        """Called after the optimizer; may change parameters and moments in place, and returns the next state."""
+        """Called after the optimizer's step. It may change parameters and moments in place; returns the next state."""
         return now.state
 
     def ages(self, state: State) -> Tensors:
-        """Parameters whose moments do not all begin together, name → (K, E): how many updates those of each of its E
-        slices, (K, E, ...), have taken. Their optimizer's corrections go by that.
+        """For parameters (K, E, ...) whose slices were reset at different times: name → (K, E), updates since then.
+
+        The optimizer's corrections (Adam's bias correction) go by these numbers.
         """
         return {}
 
     def moments_begun(self, state: State) -> State:
-        """The state when all moments begin anew, as the optimizer may have them do between tasks."""
+        """The state after all moments were reset, as an optimizer may do between tasks."""
         return state
 
     def every_n_updates(self, now: Now) -> State:
-        """Called after every `every` updates, outside of what is compiled: for rare and irregular work.
+        """Called after every `every` updates, for rare and irregular work.
 
-        May change parameters and moments in place, and returns the next state.
+        It may change parameters and moments in place; returns the next state.
         """
         return now.state
 
     def before_task(self, now: Now) -> State:
-        """Called when a task begins, except for a run's first one; may change parameters and moments in place.
+        """Called when a task begins, except for the first one. It may change parameters and moments in place.
 
-        A run that is resumed at the beginning of a task is asked again, so let the result depend on what it is given
-        and on the task's position alone.
+        A run that is resumed at the beginning of a task is asked again: so the result must depend on the arguments and
+        on the position of the task alone.
         """
         return now.state
 
     def measured(self, state: State) -> Tensors:
-        """The values of its `columns` by now, name → (K,).  It is asked in every evaluation, and changes nothing."""
+        """The present values of its `columns`, name → (K,). Called in every evaluation; it changes nothing."""
         return {}
 
     def after_task(self, now: Now) -> State:
-        """Called when a task has been learned and evaluated; may change parameters and moments in place."""
+        """Called when a task was learned and evaluated. It may change parameters and moments in place."""
         return now.state
 
 
 Members = Mapping[str, Intervention] | Mapping[str, type[Intervention]]
-"""By the names of their options."""
+"""Interventions by the names of their options."""
 
 
 class Composed(Intervention):
-    """Interventions that work one after the other, in the order in which they were given.
+    """Interventions that work one after the other, in the given order.
 
-    members: by the names of their options. Each is asked what it would be asked alone, and sees what those before it
-    have done in the same verb; penalties are added up. Settings and state have the member's name before them:
-    "redo.strength". The first draws the random numbers that it would draw alone, the others some of their own. What a
-    member measures has its own name, or `<member>_<name>` where two members measure something of one name.
+    members: by the names of their options. Each is called as it would be alone, and sees the changes of those before it
+    in the same method; penalties are added up. Settings and state have the member's name as a prefix: "redo.strength".
+    The first member draws the random numbers that it would draw alone, the others different ones. A column keeps its
+    name, or is called `<member>_<name>` if two members have a column of that name.
     """
 
     def __init__(self, members: Mapping[str, Intervention]) -> None:
         self.members = members
-        own = list(members.values())
-        self.watches_units = any(each.watches_units for each in own)
-        self.requires = frozenset().union(*(each.requires for each in own))
-        self.prunes = max(each.prunes for each in own)
-        self.needs_experts = max(each.needs_experts for each in own)
-        self.copies = sum(each.copies for each in own)
-        self.restarts_agent = any(each.restarts_agent for each in own)
-        self.between_tasks = all(each.between_tasks for each in own)
-        periods = [each.every for each in own if each.every is not None]
+        each = list(members.values())
+        self.watches_units = any(member.watches_units for member in each)
+        self.requires = frozenset().union(*(member.requires for member in each))
+        self.prunes = max(member.prunes for member in each)
+        self.needs_experts = max(member.needs_experts for member in each)
+        self.copies = sum(member.copies for member in each)
+        self.restarts_agent = any(member.restarts_agent for member in each)
+        self.between_tasks = all(member.between_tasks for member in each)
+        periods = [member.every for member in each if member.every is not None]
         self.every = gcd(*periods) if periods else None
 
     def on_run_axis(self) -> dict[str, float]:
-        """Those of the members."""
-        return {f"{name}.{key}": of for name, each in self.members.items() for key, of in each.on_run_axis().items()}
+        """The numbers of all members."""
+        return self._prefixed(lambda _, member: member.on_run_axis())
 
     def takes_gradients(self) -> bool:
         """Whether a member does."""
-        return any(each.takes_gradients() for each in self.members.values())
+        return any(member.takes_gradients() for member in self.members.values())
 
     def first_after(self) -> dict[str, int]:
-        """Those of the members."""
-        return {f"{name}.{key}": of for name, each in self.members.items() for key, of in each.first_after().items()}
+        """The settings of all members."""
+        return self._prefixed(lambda _, member: member.first_after())
 
     def start(self, now: Now) -> State:
-        """The states of the members."""
-        return {
-            f"{name}.{key}": value
-            for name, each in self.members.items()
-            for key, value in each.start(self._own(now, name)).items()
-        }
+        """The states of all members."""
+        return self._prefixed(lambda name, member: member.start(self._seen_by(name, now)))
 
     def penalty(self, now: Now) -> Tensor:
-        """(K,): the sum of theirs."""
-        return torch.stack([each.penalty(self._own(now, name)) for name, each in self.members.items()]).sum(dim=0)
+        """(K,): the sum of all penalties."""
+        return torch.stack([member.penalty(self._seen_by(name, now)) for name, member in self.members.items()]).sum(
+            dim=0
+        )
 
     def after_step(self, now: Now) -> State:
         """One after the other."""
-        return self._in_turn(now, "after_step")
+        return self._in_turn(now, "after_step", self.members)
 
     def every_n_updates(self, now: Now) -> State:
-        """Those whose number of updates it is."""
-        due = [name for name, each in self.members.items() if each.every is not None and now.updates % each.every == 0]
-        return self._in_turn(now, "every_n_updates", due)
+        """The members whose `every` divides the number of updates."""
+        periods = {name: member.every for name, member in self.members.items() if member.every is not None}
+        return self._in_turn(now, "every_n_updates", [name for name, n in periods.items() if now.updates % n == 0])
 
     def ages(self, state: State) -> Tensors:
-        """Theirs; where two say something of one parameter, the first's."""
-        found: dict[str, Tensor] = {}
-        for name, each in self.members.items():
-            found = {**each.ages(_of(state, name)), **found}
-        return found
+        """The ages of all members; if two name the same parameter, those of the first."""
+        ages: dict[str, Tensor] = {}
+        for name, member in self.members.items():
+            ages = {**member.ages(_of(state, name)), **ages}
+        return ages
 
     def moments_begun(self, state: State) -> State:
-        """The states of the members."""
-        return {
-            f"{name}.{key}": value
-            for name, each in self.members.items()
-            for key, value in each.moments_begun(_of(state, name)).items()
-        }
+        """The states of all members."""
+        return self._prefixed(lambda name, member: member.moments_begun(_of(state, name)))
 
     def before_task(self, now: Now) -> State:
         """One after the other."""
-        return self._in_turn(now, "before_task")
+        return self._in_turn(now, "before_task", self.members)
 
     def after_task(self, now: Now) -> State:
         """One after the other."""
-        return self._in_turn(now, "after_task")
+        return self._in_turn(now, "after_task", self.members)
 
     def measured(self, state: State) -> Tensors:
-        """What each has measured, by the names of `columns_of`."""
-        named = {name: _measures_of(self.members, name) for name in self.members}
+        """The values of all members, by the names of `columns_of`."""
+        values: dict[str, Tensor] = {}
+        for name, member in self.members.items():
+            names = _column_names(self.members, name)
+            values |= {names[key]: value for key, value in member.measured(_of(state, name)).items()}
+        return values
+
+    def _prefixed(self, of: Callable[[str, Intervention], Mapping[str, Value]]) -> dict[str, Value]:
+        """What a function returns for each member, with the member's name before each key."""
         return {
-            named[name][key]: value
-            for name, each in self.members.items()
-            for key, value in each.measured(_of(state, name)).items()
+            f"{name}.{key}": value for name, member in self.members.items() for key, value in of(name, member).items()
         }
 
-    def _in_turn(self, now: Now, verb: str, names: list[str] | None = None) -> State:
+    def _in_turn(self, now: Now, method: str, names: Iterable[str]) -> State:
         state = dict(now.state)
-        for name in self.members if names is None else names:
-            following = getattr(self.members[name], verb)(self._own(now._replace(state=state), name))
+        for name in names:
+            following = getattr(self.members[name], method)(self._seen_by(name, now._replace(state=state)))
             state |= {f"{name}.{key}": value for key, value in following.items()}
         return state
 
-    def _own(self, now: Now, name: str) -> Now:
-        """What a member sees: its own settings, state and random numbers."""
+    def _seen_by(self, name: str, now: Now) -> Now:
+        """The situation for a member: with its own settings, state and random numbers."""
         place = list(self.members).index(name)
         keys = now.keys if now.keys is None or place == 0 else now.keys ^ place
         return now._replace(settings=_of(now.settings, name), state=_of(now.state, name), keys=keys)
 
 
 def _named(column: Column, member: str, members: Members) -> Column:
-    name = _measures_of(members, member)[column.name]
+    name = _column_names(members, member)[column.name]
     if name == column.name:
         return column
     return replace(
@@ -255,12 +266,12 @@ def _named(column: Column, member: str, members: Members) -> Column:
 
 
 def _of(values: Mapping[str, Tensor], member: str) -> dict[str, Tensor]:
-    """A member's own values, by its own names."""
+    """The values of a member, without its prefix."""
     return {name.removeprefix(f"{member}."): of for name, of in values.items() if name.startswith(f"{member}.")}
 
 
-def _measures_of(members: Members, member: str) -> dict[str, str]:
-    """A member's columns → what they are called beside those of the others."""
+def _column_names(members: Members, member: str) -> dict[str, str]:
+    """The names of a member's columns → their names together with the columns of the other members."""
     others = {column.name for name, each in members.items() if name != member for column in each.columns}
-    own = [column.name for column in members[member].columns]
-    return {name: f"{member}_{name}" if name in others else name for name in own}
+    names = [column.name for column in members[member].columns]
+    return {name: f"{member}_{name}" if name in others else name for name in names}

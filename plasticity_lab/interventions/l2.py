@@ -1,19 +1,22 @@
-"""L2 regularisation: a spring that pulls every weight towards zero."""
+"""L2 regularisation: a penalty that pulls every weight towards zero; and the parts of quadratic penalties."""
 
+from collections.abc import Iterable
+
+import torch
 from torch import Tensor
+from torch.nn.functional import mse_loss
 
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.interventions.now import Now
-from plasticity_lab.interventions.quadratic_penalty import pull, squared_distances
 
 
 class L2(Intervention):
     """strength · Σ θ², per run, in the loss (so through Adam), over the weights and biases of all layers.
 
-    What a normalisation scales and shifts by, and what an activation learns, is left alone: zero is no start for them.
-    Source: Kumar et al. 2023, whose code multiplies by one half (`half`). Weights that shrink outside of the loss,
-    after Adam, are `optimizer=adamw`.
+    Scales and shifts of a normalisation, and learned values of an activation, are left alone: they start elsewhere.
+    Source: Kumar et al. 2023, whose code multiplies by one half (`half`). For weight decay outside of the loss, use
+    `optimizer=adamw`.
     """
 
     def __init__(self, strength: float = 1e-3, half: bool = False) -> None:
@@ -25,3 +28,14 @@ class L2(Intervention):
         names = (f"{layer.name}.{part}" for layer in now.model.design.layers for part in ("weight", "bias"))
         pulled = [now.parameters[name] for name in names if name in now.parameters]
         return pull(now.settings["strength"], self.half, (squared_distances(v, v.new_zeros(())) for v in pulled))
+
+
+def squared_distances(values: Tensor, place: Tensor) -> Tensor:
+    """(values − place)², (*) like values; place (*), or (). Eager, it reads memory once, as does its gradient."""
+    return mse_loss(values, place.expand_as(values), reduction="none")
+
+
+def pull(strength_K: Tensor, half: bool, squares: Iterable[Tensor]) -> Tensor:
+    """(K,): strength · Σ over all of `squares` (K, ...), or half of it."""
+    total = sum(square.flatten(1).sum(dim=1) for square in squares)
+    return (strength_K * 0.5 if half else strength_K) * torch.as_tensor(total)

@@ -7,9 +7,9 @@ from torch import Tensor
 
 from plasticity_lab.component import Chosen, check
 from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.interventions.l2 import pull, squared_distances
 from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.interventions.prune_experts import prunes
-from plasticity_lab.interventions.quadratic_penalty import pull, squared_distances
 
 
 class L2Init(Intervention):

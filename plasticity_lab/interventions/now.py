@@ -15,26 +15,29 @@ from plasticity_lab.networks.units import taking_part
 Tensors = Mapping[str, Tensor]
 State = dict[str, Tensor]
 Examples = Callable[[int], Iterable[tuple[Tensor, Tensor]]]
-"""At most that many of the finished task's examples, evenly spread over them, some at a time: inputs as floats
-(K, B, D), and what was answered: labels (K, B), or actions (K, B) or (K, B, A)."""
+"""(most) → at most that many examples of the finished task, evenly spread over it, in batches: inputs as floats
+(K, B, D), and answers: labels (K, B), or actions (K, B) or (K, B, A)."""
 LogLikelihood = Callable[[Tensors, Tensor], Tensor]
-"""A network's outputs, name → (K, B, O), and answers → how likely it finds these, as logarithms, (K, B)."""
+"""(outputs, name → (K, B, O); answers) → the logarithm of the answers' likelihood, (K, B)."""
 
 
 class Now(NamedTuple):
-    """What an intervention sees. What a verb is not given stands at its default.
+    """The arguments of an intervention's methods. A field that a method does not receive keeps its default.
 
-    model: the network's functions, its layers and units. parameters, moments: those that are active, (K, ...), moments
-    by their kind; only these may be changed. settings: its own on the run axis, name → (K,). state: its own.
-    keys (K, 2), count (): for random numbers inside a compiled update, `uniforms(now.keys, now.count, n)`. updates: as
-    count, a plain number, outside of it; never begun anew, unlike the optimizer's. seeds: the runs' init_seeds, for
-    random numbers outside: `host_stream(seed, purpose, now.updates)`. gradients: of the update. hidden: its
-    activations, unit → (K, B, *), if the intervention watches units. weights (B,): of the batch's rows in a mean over
-    its examples, 0 where a row only fills up the batch; None: all rows count alike. task: position of the one that
-    begins or has ended; examples, log_likelihood: of the one that has, if provided. activation: its settings on
-    the run axis, name → (K,); body: the active one, None where there is one alone: what `Model.forward` is given.
-    targets: outside of an update, the parameters of networks that follow this one, as `parameters`; they may be changed
-    in place too, and follow at their own time where they are not.
+    model: the functions of the network, its layers and units.
+    parameters: the active ones, (K, ...). moments: kind → the same names. Only these may be changed.
+    settings: of the intervention, on the run axis, name → (K,). state: of the intervention.
+    keys (K, 2), count (): for random numbers inside a compiled update, `uniforms(now.keys, now.count, n)`.
+    updates: the same count as a number, outside of compiled code; never reset, unlike the optimizer's.
+    seeds: the runs' init_seeds, for random numbers outside: `host_stream(seed, purpose, now.updates)`.
+    gradients: of the update. hidden: its activations, unit → (K, B, *), if the intervention watches units.
+    weights (B,): of the rows of the batch in a mean over examples; 0 for a row that fills up the batch; None: equal.
+    task: the position of the task that begins or has ended.
+    examples, log_likelihood: of the task that has ended, if the agent provides them.
+    activation: the settings of the activation on the run axis, and body: the active body, None if there is one; for
+        `Model.forward`.
+    targets: outside of an update, the parameters of target networks, like `parameters`. They may be changed in place;
+        otherwise they follow at their own time.
     """
 
     model: Model
@@ -58,5 +61,5 @@ class Now(NamedTuple):
 
     @property
     def units(self) -> list[Unit]:
-        """The model's units but those of idle bodies."""
+        """The units of the model that can be reset, without those of idle bodies."""
         return [unit for unit in self.model.units if taking_part(unit, self.parameters) and not unit.is_sum]

@@ -1,4 +1,4 @@
-"""ReDo: now and then, units that are dormant beside the others of their layer begin anew.
+"""ReDo: every n updates, units that are dormant compared with the other units of their layer are reset.
 
 Legend: K runs, N units or channels of a place.
 """
@@ -7,8 +7,7 @@ import numpy as np
 
 from plasticity_lab.component import check
 from plasticity_lab.interventions.now import Now, State
-from plasticity_lab.interventions.resets import Resets, none_yet, reset_units
-from plasticity_lab.interventions.unit_statistics import mean_size, of_units
+from plasticity_lab.interventions.resets import Resets, mean_size, none_yet, of_units, reset_units, zeros_of_units
 
 TINY = 1e-9
 """Added to a layer's mean, which may be 0."""
@@ -17,9 +16,9 @@ TINY = 1e-9
 class ReDo(Resets):
     """After every `every` updates, resets the units with a score of at most `strength` (τ).
 
-    The score is a unit's mean |h| over the mean of its layer's units; |h| is averaged over the examples of a batch (and
-    the pixels), and over about the last `average` updates: a running mean that takes 1 / `average` of each. Fresh
-    weights in, none out.
+    The score is a unit's mean |h| divided by the mean of its layer's units. |h| is averaged over the examples of a
+    batch (and the pixels), and over about the last `average` updates: a running mean that takes 1 / `average` of each.
+    Incoming weights are fresh, outgoing weights are zero.
 
     Source: Sokar et al. 2023, Algorithm 1 (docs/interventions/redo.md).  State: one number a unit.
     """
@@ -34,12 +33,8 @@ class ReDo(Resets):
         self.average = check("intervention.average", average, at_least=1)
 
     def start(self, now: Now) -> State:
-        """Of each unit, by name, `size`: the running mean of |h|. Of each run "resets"."""
-        state: State = {"resets": none_yet(now)}
-        for unit in now.units:
-            like = now.parameters[f"{unit.incoming}.weight"]
-            state[f"{unit.name}.size"] = like.new_zeros(like.shape[0], unit.produced[0])
-        return state
+        """For each unit, by name, `size`: the running mean of |h|. For each run "resets"."""
+        return {"resets": none_yet(now), **zeros_of_units(now, "size")}
 
     def after_step(self, now: Now) -> State:
         """Follows the units' |h|."""

@@ -13,8 +13,7 @@ from torch import Tensor
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.now import Now, State, Tensors
-from plasticity_lab.interventions.resets import Resets, none_yet
-from plasticity_lab.interventions.unit_statistics import mean_size
+from plasticity_lab.interventions.resets import Resets, mean_size, none_yet
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.networks.units import DRAWN_ANEW
 from plasticity_lab.randomness.host import host_stream

@@ -1,4 +1,4 @@
-"""Self-Normalized Resets: a unit that has been silent for longer than its own past makes plausible begins anew.
+"""Self-Normalized Resets: a unit is reset if it has been silent for longer than its past firing rate makes plausible.
 
 Legend: K runs, N units or channels of a place.
 """
@@ -10,25 +10,32 @@ from torch import Tensor
 
 from plasticity_lab.component import check
 from plasticity_lab.interventions.now import Now, State
-from plasticity_lab.interventions.resets import OUTGOING, Chosen, Resets, none_yet, reset_due
-from plasticity_lab.interventions.unit_statistics import examples_in, fired
+from plasticity_lab.interventions.resets import (
+    OUTGOING,
+    Chosen,
+    Resets,
+    examples_in,
+    fired,
+    none_yet,
+    reset_due,
+    zeros_of_units,
+)
 from plasticity_lab.stacking import elementary
 from plasticity_lab.stacking.run_axis import beside
 
 KEPT = ("age", "examples", "gap", "count")
-"""What is kept of each unit; see `SelfNormalizedResets.start`."""
+"""The state of each unit; see `SelfNormalizedResets.start`."""
 
 
 class SelfNormalizedResets(Resets):
     """Resets a unit when a silence as long as its present one has a probability of at most `strength` (η; 0: never).
 
-    A unit fires in an update if a value of its is larger than `epsilon` on any example of the batch (and at any pixel).
-    Updates between its firings count as geometric with the mean of the last `window` or so: after a silent updates the
-    probability is (1 − 1 / mean)^a. Only a silence of `min_age` examples or more counts (rows that fill up a batch are
-    no examples), and a unit that has fired `min_count` times: of another no rate is known. `outgoing`: whether the
-    weights out of a unit that is reset stay (keep) or become zero. `every`: after how many updates units are reset that
-    are due.
-    The silence that ended in a reset counts as one between two firings.
+    A unit fires in an update if one of its values exceeds `epsilon` for any example of the batch (and any pixel). The
+    number of updates between firings is taken as geometric, with the mean of about the last `window` gaps: a silence of
+    a updates has the probability (1 − 1 / mean)^a. A unit is reset only after a silence of at least `min_age` examples
+    (rows that fill up a batch are no examples), and after `min_count` firings: before, its rate is unknown. outgoing:
+    whether the outgoing weights of a reset unit stay (keep) or become zero. every: number of updates between resets of
+    the units that are due. The silence that ended in a reset counts as a gap between two firings.
 
     Source: Farias & Jozefiak 2024, Algorithm 1; η, epsilon and window as in Table E10 (docs/interventions/snr.md).
     State: four numbers a unit.
@@ -60,21 +67,16 @@ class SelfNormalizedResets(Resets):
         return {"epsilon": self.epsilon, "log_strength": log(self.strength) if self.strength else -inf}
 
     def start(self, now: Now) -> State:
-        """Of each unit, by name: `age`, the updates it has been silent for, below zero once it is to be reset;
-        `examples`, how many these had; `gap`, the mean number of updates from one firing to the next; `count`, of how
-        many gaps, at most `window`.
+        """For each unit, by name: `age`, the number of updates without firing, negative once it is to be reset;
+        `examples`, their number of examples; `gap`, the mean number of updates between firings; `count`, the number of
+        gaps in this mean, at most `window`.
 
-        Of each run: "resets", and "due", how many units are to be reset.
+        For each run: "resets", and "due", the number of units to be reset.
         """
-        state: State = {"resets": none_yet(now), "due": none_yet(now)}
-        for unit in now.units:
-            like = now.parameters[f"{unit.incoming}.weight"]
-            for name in KEPT:
-                state[f"{unit.name}.{name}"] = like.new_zeros(like.shape[0], unit.produced[0])
-        return state
+        return {"resets": none_yet(now), "due": none_yet(now), **zeros_of_units(now, *KEPT)}
 
     def after_step(self, now: Now) -> State:
-        """Counts firings and silences, and marks the units that are to be reset."""
+        """Counts firings and silences, and marks the units to be reset."""
         state, due = dict(now.state), torch.zeros_like(now.state["due"])
         for unit in now.units:
             age, examples, gap, count = (state[f"{unit.name}.{name}"] for name in KEPT)
@@ -109,6 +111,6 @@ class SelfNormalizedResets(Resets):
         return reset_due(now, "snr", choose, self.outgoing)
 
     def _another(self, age: Tensor, gap: Tensor, count: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
-        """The mean gap and the count of gaps, where one of `age` updates ends."""
+        """The mean gap and the number of gaps, with a further gap of `age` updates where one `ends`."""
         more = torch.where(ends, (count + 1).clamp(max=self.window), count)
         return torch.where(ends, gap + (age - gap) / more.clamp(min=1), gap), more

@@ -19,7 +19,7 @@ from plasticity_lab.kernels import on_gpu
 
 aten = torch.ops.aten
 SUMS: dict[Any, bool] = {aten.sum.dim_IntList: False, aten.mean.dim: True}
-"""Operators that are a sum over given axes → whether it is divided by their sizes. Sums over a whole run have axes too."""
+"""Operators that sum over given axes → whether they divide by their sizes. Sums over a whole run have axes too."""
 
 
 class SumsAsProducts(CustomGraphPass):

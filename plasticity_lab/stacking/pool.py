@@ -20,14 +20,13 @@ _FORWARD, _BACKWARD = torch.ops.aten.max_pool2d_with_indices, torch.ops.aten.max
 def max_pooled(x: Tensor, size: int = 2, stride: int = 2, padding: str = "valid", *, kernels: bool = False) -> Tensor:
     """The largest of each size × size pixels, in steps of `stride`: x (K, B, C, H, W) → (K, B, C, R, S).
 
-    padding: valid (the last rows and columns are left out where no window fits in), or same (−∞ around, as much as
-    `margins` says; R and S are H and W by the stride, rounded up). The gradient goes to the first largest pixel of a
-    window, row by row, and a pixel that is not a number wins: as in PyTorch. kernels: whether windows that overlap are
-    looked at by our own (see `ThroughKernels`).
+    padding: valid (last rows and columns in which no window fits are left out), or same (−∞ around, see `margins`; R
+    and S are H and W by the stride, rounded up). As in PyTorch, the gradient goes to the first largest pixel of a
+    window, row by row, and nan wins. kernels: whether our kernels compute windows that overlap (see `ThroughKernels`).
     """
     (above, below), (left, right) = (margins(side, size, stride, padding) for side in x.shape[3:])
     if (kernels or compiles_for_cpu(x)) and size > stride > 1:
-        # Windows that overlap compile badly: by offset, theirs took a sixth of an update of network=impala.
+        # Windows that overlap compile badly: by offset, they took a sixth of an update of network=impala.
         high, wide = (places(side, size, stride, padding) for side in x.shape[3:])
         pooled = pool_by_kernels if kernels else whole_pool
         found = pooled(x.flatten(0, 1).movedim(1, -1), size, stride, above, left, high, wide)
@@ -67,9 +66,9 @@ def _of_windows(x: Tensor, axis: int, size: int, stride: int) -> Tensor:
 
 
 def larger(first: Tensor, second: Tensor) -> Tensor:
-    """The larger of two, the first where they are equal, and what is not a number before all.
+    """The larger of two; the first if they are equal; nan if one is nan.
 
-    Who compiles has torch take it whole (torch.compiler.allow_in_graph): its own gradient would be forgotten.
+    Before it is compiled it must be given to torch.compiler.allow_in_graph, or its gradient is lost.
     """
     return _Larger.apply(first, second)[0]
 
@@ -77,8 +76,8 @@ def larger(first: Tensor, second: Tensor) -> Tensor:
 class _Larger(torch.autograd.Function):
     """`larger`, and 1 where it is the second, else 0.
 
-    Left to autograd, what is kept for the gradient is booleans, which compiled loops write and read one at a time: a
-    fifth of a whole step. Numbers are written a vector at a time.
+    Autograd would keep booleans for the gradient, which compiled loops write and read one at a time: a fifth of a whole
+    step. Floats are written a vector at a time.
     """
 
     @staticmethod
@@ -156,12 +155,12 @@ class _WholePool(torch.autograd.Function):
 
 
 def whole_pool(x_NHWC: Tensor, size: int, stride: int, above: int, left: int, high: int, wide: int) -> Tensor:
-    """The largest of each size × size pixels, in steps of `stride` of 2 or more: (N, R, S, C); see `kernels.layers.pool`.
+    """The largest of each size × size pixels, in steps of `stride` of 2 or more: (N, R, S, C).
 
-    above, left: rows and columns outside of the image with which the first window begins, half a window at most; they
-    are −∞, as those are that the last windows reach. high, wide: R and S.
+    above, left: rows and columns of the first window outside of the image, at most half a window. Pixels outside of the
+    image are −∞. high, wide: R and S. See `kernels.layers.pool`, which computes the same.
 
-    Who compiles has torch take it whole (torch.compiler.allow_in_graph): its own gradient would be forgotten.
+    Before it is compiled it must be given to torch.compiler.allow_in_graph, or its gradient is lost.
     """
     return _WholePool.apply(x_NHWC.contiguous(), size, stride, above, left, high, wide)[0]
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from plasticity_lab.diagnostics.curvature import Curvature
-from plasticity_lab.diagnostics.lanczos import largest_eigenvalues
+from plasticity_lab.diagnostics.curvature import Curvature, largest_eigenvalues
 from plasticity_lab.errors import ConfigError
 from tests.diagnostics.test_gradient_set import shown
 from tests.helpers.shown import seen

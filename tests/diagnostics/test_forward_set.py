@@ -44,7 +44,7 @@ def test_the_size_of_a_unit_that_passes_on_several_values_is_their_mean():
     unit = view_given(BEFORE, "crelu").units[0]
     h = torch.tensor([[3.0, 0.4, 0.0, 0.4]] * 4)
     for tau, dormant in ((0.43, [False, True]), (0.41, [False, False])):
-        assert DormantUnits(tau=tau)._dormant(h, unit).tolist() == dormant
+        assert DormantUnits(tau=tau).marked(h, unit).tolist() == dormant
 
 
 def test_duplicates_are_the_units_that_point_where_an_earlier_one_does():

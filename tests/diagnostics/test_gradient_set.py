@@ -12,11 +12,10 @@ from plasticity_lab.agents.update import example_losses
 from plasticity_lab.diagnostics.churn import Churn
 from plasticity_lab.diagnostics.gradient_noise import GradientNoise, signal_to_noise
 from plasticity_lab.diagnostics.gradient_rank import GradientRank
-from plasticity_lab.diagnostics.gram import grams, whole_gram
 from plasticity_lab.diagnostics.grama import GraMa
 from plasticity_lab.diagnostics.norms import Norms
 from plasticity_lab.diagnostics.of_module import measure
-from plasticity_lab.diagnostics.sensitivities import mean_gradients, sensitivities
+from plasticity_lab.diagnostics.sensitivities import grams, mean_gradients, sensitivities, whole_gram
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.diagnostics.zero_gradient_units import ZeroGradientUnits
 from plasticity_lab.errors import ConfigError
@@ -144,10 +143,10 @@ def test_grama_takes_the_size_of_each_gradient_whatever_its_sign():
     (unit, *_), (gated, *_) = (view_given([[0.0] * 4], name).units for name in ("relu", "crelu"))
     own = torch.tensor([[1.0, 0.1, 2.0, 0.0], [-1.0, -0.1, 2.0, 0.0]])
     for tau, inactive in ((0.2, [False, True, False, True]), (0.12, [False, False, False, True])):
-        assert GraMa(tau=tau)._inactive(own, unit).tolist() == inactive
+        assert GraMa(tau=tau).marked(own, unit).tolist() == inactive
     # Of two units with two values each: sizes 0.2 and 1, means over the values.
-    assert GraMa(tau=0.35)._inactive(torch.tensor([[0.0, 1.0, 0.4, -1.0]]), gated).tolist() == [True, False]
-    assert GraMa(tau=0.33)._inactive(torch.tensor([[0.0, 1.0, 0.4, -1.0]]), gated).tolist() == [False, False]
+    assert GraMa(tau=0.35).marked(torch.tensor([[0.0, 1.0, 0.4, -1.0]]), gated).tolist() == [True, False]
+    assert GraMa(tau=0.33).marked(torch.tensor([[0.0, 1.0, 0.4, -1.0]]), gated).tolist() == [False, False]
 
 
 def test_norms_and_churn_look_back_to_the_look_before():

@@ -6,7 +6,7 @@ import torch
 
 from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.relu import ReLU
-from plasticity_lab.interventions.unit_statistics import fired, mean_size, outgoing_size
+from plasticity_lab.interventions.resets import fired, mean_size, outgoing_size
 from plasticity_lab.networks.actor_critic import ActorCritic
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Shapes, Unit

@@ -5,8 +5,7 @@ import torch
 
 from plasticity_lab.diagnostics.gradient_noise import GradientNoise
 from plasticity_lab.diagnostics.gradient_rank import GradientRank
-from plasticity_lab.diagnostics.gram import grams
-from plasticity_lab.diagnostics.sensitivities import mean_gradients
+from plasticity_lab.diagnostics.sensitivities import grams, mean_gradients
 from plasticity_lab.networks.network import Noise
 from plasticity_lab.networks.per_example import squared_gradients
 from plasticity_lab.stacking.conv import StackedConv2d
