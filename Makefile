@@ -37,7 +37,8 @@ demo: $(READY) ## Train every activation on embedded data, 3 seeds each, and sho
 test: $(READY) ## Run the tests; SLOW=1 runs the slow ones too, except those that need Slurm
 	$(PYTEST) -m 'not cuda and not $(if $(SLOW),slurm,slow)'
 
-# Tests of torch.compile take minutes each, and mode=auto takes our kernels on CPUs: only SLOW=1 runs them.
+# Tests of torch.compile take minutes each, and mode=auto takes our kernels on CPUs: only SLOW=1 runs them, and of the
+# walks among them a few drawn cases (`only` in tests/helpers/walks.py).
 test-share: $(READY) ## Run a tenth of the slow tests, each day another; SHARE=1 to 10 names one; MINUTES=10 begins none later
 	@echo "Share $(SHARE) of 10 of the slow tests; make test-share SHARE=$(SHARE) runs it again."
 	$(if $(MINUTES),PLASTICITY_MINUTES=$(MINUTES)) $(PYTEST) -m '(slow or drawn) and not slurm and not cuda' -k 'not compiled' --splits 10 --group $(SHARE) --splitting-algorithm least_duration

@@ -188,6 +188,7 @@ def test_it_holds_for_hundreds_of_steps(family):
         assert not differing(alone, case.packed(4, (2,), stops=(3, 2)).of(2)), f"{shape}, interrupted"
 
 
+@pytest.mark.only(3)
 @pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("family", FAMILIES + STRUCTURES, ids=named)

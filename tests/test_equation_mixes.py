@@ -106,6 +106,7 @@ def hold(mix: Mix, widths: tuple[int, ...], stops: tuple[int, ...] = (), **how) 
         assert not differing(alone, mix.trained(runs, stops=stops, **how)), f"{runs} runs"
 
 
+@pytest.mark.only(3)
 @pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("bits", BITS)

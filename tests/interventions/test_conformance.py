@@ -161,6 +161,7 @@ def test_under_value_agents_packed_alone_and_resumed_are_the_same(option, agent)
     tenants.hold(*words_of_values(agent, option), "seed=1,2", stops=[2])
 
 
+@pytest.mark.only(3)
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("network", NETWORKS)
@@ -171,12 +172,14 @@ def test_compiled_a_run_is_the_same_alone_and_in_packs_of_several_widths(name, n
         assert not differing(alone, trained(runs[:width], IMAGES, compiled=True).of(0)), f"in a pack of {width}"
 
 
+@pytest.mark.only(3)
 @needs_compiler
 @pytest.mark.slow
 def test_compiled_under_ppo_a_run_is_the_same_alone_packed_and_resumed(name):
     tenants.hold(*words_of(name), "seed=1,2", compiled=True, stops=[1, 2])
 
 
+@pytest.mark.only(3)
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize(("option", "agent"), DRAWN)

@@ -78,6 +78,7 @@ ODD = [
 """Minibatches of 2 to 8 rows, and widths that fill no vector."""
 
 
+@pytest.mark.only(3)
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("bits", BITS)

@@ -71,6 +71,7 @@ def test_pruned_experts_are_the_same_packed_alone_and_resumed(head):
     hold(*words_of(head, "per_conv"), *pruned, "benchmark.tasks=1", "seed=0,1", stops=[1])
 
 
+@pytest.mark.only(3)
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("head", [head for head in choices("head") if head != "flatten"])

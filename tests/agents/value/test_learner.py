@@ -70,6 +70,7 @@ def test_its_floats_differ_from_run_to_run():
 COMPILED = ("benchmark.tasks=1", "benchmark.environment_steps=160")
 
 
+@pytest.mark.only(3)
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize(
