@@ -27,9 +27,8 @@ from launch.packs.lookup import add_config_dir, add_store, config_dir_words, pla
 from launch.plan.calibration import read_calibration, set_modes, write_calibration
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import devices, kind_of
-from launch.plan.figures import known_yardsticks
 from launch.plan.mode import MODES
-from launch.plan.speed import Calibration
+from launch.plan.speed import Calibration, known_yardsticks
 from launch.runs.options import classes_of
 from launch.wording import say
 from plasticity_lab.errors import ConfigError, PlasticityError
@@ -58,8 +57,10 @@ class Measurement:
 
     def __call__(self) -> str:
         """Measures, keeps the calibration in the store, and says what it is.  Raises ConfigError, StoreError."""
-        from launch.plan.environments import steps_in
-        from launch.plan.measuring import measured  # torch: neither --help nor who submits a job need wait for it
+        from launch.plan.measuring import (
+            measured,  # torch: neither --help nor who submits a job need wait for it
+            steps_in,
+        )
         from launch.work.process import prepare_compiling, prepare_process
         from plasticity_lab.agents.agent import Agent
         from plasticity_lab.kernels.build import missing
@@ -163,7 +164,7 @@ def _environments(store: Store, launcher: Sequence[str], words: Sequence[str]) -
     launcher: the words for the launcher, and for the folder of the user's own options.
     """
     from launch.launchers.prepare import costs_to_show  # torch: --help need not wait for it
-    from launch.plan.environments import environments_of
+    from launch.plan.measuring import environments_of
 
     if words:
         found = asked([*launcher, *words]).resolved

@@ -9,9 +9,8 @@ import time
 from collections.abc import Sequence
 
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.cancellation import add_cancellation
-from launch.launchers.slurm.own_jobs import OwnJob, by_array, living, on_another, own_jobs
-from launch.launchers.slurm.submissions import Submission, not_on_slurm, submissions_of, was_on_slurm
+from launch.launchers.slurm.own_jobs import OwnJob, by_array, living, other_clusters, own_jobs
+from launch.launchers.slurm.submissions import Submission, add_cancellation, not_on_slurm, submissions_of, was_on_slurm
 from launch.packs.lease_files import LeaseFiles, PackState
 from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.wording import counted, say, some
@@ -162,8 +161,8 @@ def _trained_by_others(store: Store, plan: Plan, submissions: Sequence[Submissio
 def _elsewhere(submissions: Sequence[Submission]) -> list[str]:
     """A line for each other cluster that has, or had, jobs of the sweep."""
     here = cluster.this_cluster(PATIENCE_SECONDS)
-    other = sorted({str(each.cluster) for each in submissions if each.job and on_another(each, here)})
-    return [f"What cluster {name} has of its jobs is cancelled by the same command there." for name in other]
+    others = other_clusters(submissions, here)
+    return [f"What cluster {name} has of its jobs is cancelled by the same command there." for name in others]
 
 
 def _on(job: OwnJob) -> str:

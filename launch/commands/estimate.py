@@ -8,12 +8,13 @@ first step, on any device; how far running packs have come is shown by `python -
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from launch.packs.lookup import add_config_dir, add_sweep, store_there, sweep_named
 from launch.packs.todo import outstanding
+from launch.plan.calibration import calibrated
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import cores, devices, kind_of, memory_here, memory_of
+from launch.plan.planner import Resources, plan
 from launch.wording import say
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.component import check
@@ -22,9 +23,6 @@ from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.record_facts import ended_for
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
-
-if TYPE_CHECKING:
-    from launch.launchers.prepare import Resources
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises StoreError, PlanError, DataError, ConfigError."""
-    from launch.launchers.prepare import costs_to_show, packed  # torch: --help need not wait for it
-    from launch.launchers.report import print_packs
+    from launch.launchers.prepare import costs_to_show  # torch: --help need not wait for it
+    from launch.plan.table import print_plan
 
     store = store_there(options.store)
     stored = read_plan(store, sweep_named(store, options.sweep))
@@ -57,17 +55,15 @@ def run(options: argparse.Namespace) -> int:
     def mode(run: Run, cost: Cost) -> str:
         return planned.get(run.id) or resources.choice(cost, stored.settings.mode).mode
 
-    packs = packed(todo.left, todo.widest, resources, prices, mode)
+    packs = plan(todo.left, resources, prices, mode, todo.widest)
     finished = len(stored.asked) - sum(pack.width for pack in packs)
     say(f"Sweep {stored.sweep} on {resources.kind}:")
-    print_packs(packs, stored.runs, finished, resources, resources.workers, stored.settings, prices)
+    print_plan(packs, stored.runs, finished, resources, resources.workers, stored.settings, prices)
     return 0
 
 
-def _resources(store: Store, named: str, workers: int | None) -> "Resources":
+def _resources(store: Store, named: str, workers: int | None) -> Resources:
     """A device kind, by its name, and workers on it; if it is not this machine's, the memory is taken to suffice."""
-    from launch.launchers.prepare import Resources, calibrated  # torch, as above
-
     here = ["cpu"] if named == "cpu" else devices("auto")
     kind, memory, host_memory, usual = named, sys.maxsize, sys.maxsize, 1
     if named in ("auto", "cpu", kind_of(here[0]), device_name(kind_of(here[0]))):

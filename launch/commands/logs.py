@@ -18,9 +18,8 @@ from submitit.core.utils import JobPaths
 
 from launch.launchers.slurm.cluster import SlurmError, this_cluster
 from launch.launchers.slurm.job_state import JobState
-from launch.launchers.slurm.own_jobs import Submitted, states_of_sweeps
+from launch.launchers.slurm.own_jobs import PATIENCE_SECONDS, Submitted, states_of_sweeps
 from launch.launchers.slurm.parameters import workers_a_job
-from launch.launchers.slurm.queue import PATIENCE_SECONDS
 from launch.launchers.slurm.submissions import Submission, submissions_of
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_store, in_order, plans_to_read, runs_of, store_there, the_one

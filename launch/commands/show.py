@@ -21,7 +21,7 @@ from analysis.outcomes import over_tasks, some_tasks, why_without
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_config_dir, add_store, plans_to_read, runs_of, store_there, the_one
 from launch.packs.owner import Owner
-from launch.packs.pauses import read_pause
+from launch.packs.progress import read_pause
 from launch.runs.groups import COMPONENTS
 from launch.wording import counted, flagged, say
 from plasticity_lab.errors import ConfigError, StoreError

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from launch.launchers.damage import damaged_checkpoints, damaged_files, damaged_jobs
-from launch.launchers.slurm.queue import SweepJobs, sweep_jobs
+from launch.launchers.slurm.own_jobs import SweepJobs, sweep_jobs
 from launch.packs.lease_files import LeaseFiles, ended
 from launch.packs.lookup import add_store, in_order, store_there, the_one
 from launch.packs.sweep import STATES, SweepState, state_of

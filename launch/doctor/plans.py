@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from launch.doctor.finding import FAILS, OK, Finding, attempt
-from launch.launchers.prepare import Resources, costs, packed
+from launch.launchers.prepare import costs
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.job_array import check_taken, jobs_needed
 from launch.launchers.slurm.launcher import resources_of
 from launch.launchers.slurm.parameters import workers_a_job
 from launch.launchers.slurm.signals import EARLY_SECONDS
+from launch.launchers.slurm.submit_once import check_taken, jobs_needed
 from launch.plan.device import WORKER_BYTES
+from launch.plan.planner import Resources, plan
 from launch.wording import counted, in_time
 from plasticity_lab import assembly
 from plasticity_lab.data.folder import data_folder
@@ -55,7 +56,7 @@ def of_plan(
     together, wanted = workers_a_job(parameters), settings.launch.workers
     try:
         largest = cluster.largest_array()
-        resources, _ = resources_of(Store(settings.store), settings, parameters, words)
+        resources = resources_of(Store(settings.store), settings, parameters, words)
         packs = _packs(runs, settings, resources)
     except PlasticityError as error:
         return Planned(None, wanted or 1, together * WORKER_BYTES), [Finding(FAILS, f"Plans: {error}")]
@@ -78,7 +79,7 @@ def of_array(jobs: int, parameters: Mapping[str, Any]) -> Finding:
 def _packs(runs: Sequence[Run], settings: Settings, resources: Resources) -> list[Pack]:
     """Long ones first.  Raises PlanError, DataError, ConfigError."""
     prices = costs(assembly.resources_or_outlines(data_folder(settings.data), lambda words: None))  # of_data says them
-    return packed(runs, {}, resources, prices, lambda run, cost: resources.choice(cost, settings.mode).mode)
+    return plan(runs, resources, prices, lambda run, cost: resources.choice(cost, settings.mode).mode)
 
 
 def _of_time(longest: Pack, parameters: Mapping[str, Any]) -> Finding:

@@ -1,10 +1,10 @@
-"""What is damaged among the small files of packs, and setting it aside. Records and plans are checked where read."""
+"""Damage of the small files of packs, and setting them aside. Records and plans are checked by those who read them."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from launch.launchers.slurm.submissions import submissions_of
-from launch.packs.endings import read_ending, replace_ending
+from launch.packs.endings import UNKNOWN, Ending, read_ending, write_ending
 from launch.packs.progress import read_progress
 from launch.tracking.wandb.marks import read_marks
 from plasticity_lab.errors import StoreError
@@ -18,29 +18,30 @@ _READERS: dict[str, Callable[[Store, str], Any]] = {
     "packs": read_progress,
     "tracked": read_marks,
 }
-"""What reads the file that a pack has in a folder of the store."""
+"""Folder of the store → the function that reads a pack's file in it."""
 
 
 def damaged_files(store: Store, packs: Iterable[str]) -> list[DamagedFile]:
-    """What is wrong with what packs keep: how they ended, how far they are, what was written to W&B.
+    """The damage of packs' endings, progress, and marks of what is written to W&B.
 
-    Leases are not among them: a damaged one holds until it runs out.  Raises StoreError if the disk does not answer.
+    Leases are not read: a damaged one holds until it runs out.  Raises StoreError if the disk does not answer.
     """
-    found = []
+    damaged = []
     wanted = sorted(packs)
-    # Most packs of a large store have few of these files: they are listed, and not looked for one by one.
-    there = {folder: set(names(store.root / folder)) for folder in _READERS}
+    # Most packs of a large store have few of these files. So folders are listed, and no file is looked for.
+    present = {folder: set(names(store.root / folder)) for folder in _READERS}
     for pack in wanted:
-        for folder in (folder for folder in _READERS if pack in there[folder]):
-            try:
-                _READERS[folder](store, pack)
-            except DamagedFile as error:
-                found.append(error)
-    return found
+        for folder, read in _READERS.items():
+            if pack in present[folder]:
+                try:
+                    read(store, pack)
+                except DamagedFile as error:
+                    damaged.append(error)
+    return damaged
 
 
 def damaged_checkpoints(store: Store, packs: Iterable[str]) -> list[DamagedFile]:
-    """What is wrong with the latest checkpoints of packs, by their first and last bytes.  Raises StoreError."""
+    """The damage of the latest checkpoints of packs, by their first and last bytes.  Raises StoreError."""
     begun = set(names(store.root / "packs"))
     latest = ((pack, latest_epoch(store, pack)) for pack in sorted(packs) if pack in begun)
     paths = [store.checkpoint(pack, epoch) for pack, epoch in latest if epoch >= 0]
@@ -49,7 +50,7 @@ def damaged_checkpoints(store: Store, packs: Iterable[str]) -> list[DamagedFile]
 
 
 def damaged_jobs(store: Store, sweeps: Iterable[str]) -> list[DamagedFile]:
-    """What is wrong with the files that say which jobs sweeps were given.  Raises StoreError."""
+    """The damage of the files about the Slurm jobs of sweeps.  Raises StoreError."""
     unreadable: list[StoreError] = []
     for sweep in sweeps:
         submissions_of(store, sweep, unreadable)
@@ -57,8 +58,8 @@ def damaged_jobs(store: Store, sweeps: Iterable[str]) -> list[DamagedFile]:
 
 
 def put_aside(store: Store, error: DamagedFile) -> str:
-    """Renames a damaged file.  Returns a line that says so.  Raises StoreError."""
+    """Renames a damaged file.  Returns a line about it.  Raises StoreError."""
     aside = rename_aside(error.path)
     if error.path.parent == store.done_folder:
-        replace_ending(store, error.path.name)
+        write_ending(store, error.path.name, Ending(UNKNOWN), [])
     return f"{error} It is {aside.name} now."

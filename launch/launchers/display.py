@@ -1,45 +1,108 @@
-"""Progress for people: a live bar on a terminal, a line now and then in a log file."""
+"""The progress of packs, watched in the store and shown: a live bar on a terminal, some lines in a log file."""
 
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from launch.packs.watch import Progress
-from launch.wording import LONGEST_SILENCE_SECONDS, in_time
+from launch.packs.endings import REPLACED, Ending, ending_of
+from launch.packs.progress import Reached, reached, read_pause, seconds_needed, until_the_last
+from launch.wording import LONGEST_SILENCE_SECONDS, in_time, run_steps
+from plasticity_lab.records.files import names
+from plasticity_lab.records.plan import Pack, in_parts
+from plasticity_lab.records.store import Store
 
 FIRST_LINE_SECONDS = SILENT_SECONDS = 5.0
 
 
-class Display(Protocol):
-    """Shows how far a sweep has come."""
+@dataclass(frozen=True)
+class Progress:
+    """The progress of packs taken together.
 
-    def show(self, now: Progress, waits_for: str = "") -> None:
-        """Called every second or so.  waits_for: what there is still to wait for, once all packs have ended."""
-        ...
+    runs, run_steps: of all packs; run-steps are the steps of each run, summed over runs. runs_done: of packs that ended
+    well. run_steps_done: all of ended packs, and of the others so far. diverged, failed: runs. unit: the name of
+    run-steps. left: seconds until the last pack ends, by the pace so far; None if none is trained. pause: the work of
+    the workers if none trains now.
+    """
 
-    def say(self, words: str) -> None:
-        """Prints a line that stays."""
-        ...
+    runs: int
+    runs_done: int
+    run_steps: int
+    run_steps_done: int
+    diverged: int
+    failed: int
+    unit: str = "run-steps"
+    left: float | None = None
+    pause: str = ""
 
-    def close(self) -> None:
-        """Leaves the terminal as it was."""
-        ...
 
+class Watch:
+    """Reports the progress of packs, or of their parts, at each call; each ending is read once.
 
-def display() -> Display:
-    """A bar where standard error is a terminal, lines where it is a file or a pipe."""
-    return TerminalBar() if sys.stderr.isatty() else LogLines()
+    A pack counts as trained from the first step that this command sees it take.
+    """
+
+    def __init__(self, store: Store, packs: Sequence[Pack]) -> None:
+        self.store, self.packs = store, packs
+        self.ended: dict[str, Ending] = {}
+        self._first: dict[str, int] = {}
+
+    @property
+    def over(self) -> bool:
+        """Whether all have ended."""
+        return len(self.ended) == len(self.packs)
+
+    def look(self) -> Progress:
+        """Their progress now.  Raises StoreError."""
+        marked = set(names(self.store.done_folder)) - self.ended.keys()
+        self.packs = in_parts(self.store, self.packs)  # after the marks: a pack is marked once it is in parts
+        begun = set(names(self.store.root / "packs"))
+        for pack in self.packs:
+            if pack.id in marked and (ending := ending_of(self.store, pack.id)) is not None:
+                self.ended[pack.id] = ending
+        left = [pack for pack in self.packs if pack.id not in self.ended]
+        ended = [(pack, self.ended[pack.id]) for pack in self.packs if pack.id in self.ended]
+        far = {pack.id: reached(self.store, pack.id) for pack in left if pack.id in begun}
+        return Progress(
+            runs=sum(pack.width for pack in self.packs),
+            runs_done=sum(pack.width for pack, end in ended if not end.failed and end.status != REPLACED),
+            run_steps=sum(pack.run_steps for pack in self.packs),
+            run_steps_done=sum(pack.run_steps for pack, _ in ended)
+            + sum(far[pack.id].steps * pack.width for pack in left if pack.id in far),
+            diverged=sum(end.diverged for _, end in ended) + sum(now.diverged for now in far.values()),
+            failed=sum(pack.width for pack, end in ended if end.failed),
+            unit=run_steps({pack.unit for pack in self.packs}),
+            left=self._seconds_left(left, far),
+            pause=self._pause([pack.id for pack in left if pack.id in begun]),
+        )
+
+    def _pause(self, begun: Sequence[str]) -> str:
+        """The longest pause of the workers, in words; empty if any of them trains."""
+        pauses = [read_pause(self.store, pack) for pack in begun]
+        known = [pause for pause in pauses if pause is not None]
+        return max(known, key=lambda pause: pause.seconds).words if known and len(known) == len(pauses) else ""
+
+    def _seconds_left(self, left: Sequence[Pack], far: dict[str, Reached]) -> float | None:
+        """Seconds until the last pack ends, if as many are trained at a time as now; None if none is."""
+        for pack, now in far.items():
+            self._first.setdefault(pack, now.steps)
+        moving = {pack for pack, now in far.items() if now.steps > self._first[pack]}
+        took = {pack: ending.seconds for pack, ending in self.ended.items() if ending.seconds is not None}
+        needed = seconds_needed(left, self.packs, far, took)
+        held = [needed[pack.id] for pack in left if pack.id in moving]
+        waiting = [needed[pack.id] for pack in left if pack.id not in moving]
+        return until_the_last(held, waiting, any_waits=bool(waiting))
 
 
 class Rate:
-    """Run-steps per second since the first step of this command; what earlier ones did is not counted.
+    """Run-steps per second since the first step of this command; steps of earlier commands do not count.
 
-    What is left is not by this rate: run-steps of different runs take different times.
+    The time left does not follow from this rate: run-steps of different runs take different times.
     """
 
     def __init__(self) -> None:
@@ -48,11 +111,11 @@ class Rate:
         self.before = self.last = 0
 
     def words(self, now: Progress, moment: float, waits_for: str = "") -> str:
-        """«12 of 57 runs · 38 % · 12,300 run-steps/s · 0:01:05 left», with what went wrong at its end.
+        """«12 of 57 runs · 38 % · 12,300 run-steps/s · 0:01:05 left», with diverged and failed runs at its end.
 
         Once all packs have ended: «all 57 runs are trained · writing them to W&B: 12 of 57 runs».
         """
-        # Workers take seconds to start; and a pack that goes on from its checkpoint stands behind where it was seen.
+        # Workers take seconds to start. A pack that goes on from its checkpoint falls behind its last progress.
         back = now.run_steps_done < self.last
         if self.began is None or back or (not self.moving and now.run_steps_done > self.before):
             self.moving = self.began is not None and not back
@@ -63,19 +126,19 @@ class Rate:
             parts = ["the run is trained" if now.runs == 1 else f"all {now.runs} runs are trained", waits_for]
         else:
             parts = [f"{now.runs_done} of {now.runs} runs", f"{100 * now.run_steps_done // max(1, now.run_steps)} %"]
-        if now.pause and not waits_for:
-            parts += [now.pause]
-        elif not self.moving and elapsed >= SILENT_SECONDS and not waits_for:
-            parts += [f"no step seen yet, {in_time(elapsed)} so far"]
-        elif taken > 0 and elapsed > 1 and not waits_for:
-            parts += [f"{taken / elapsed:,.0f} {now.unit}/s"]
-            parts += [f"{timedelta(seconds=round(now.left))} left"] if now.left is not None else []
+            if now.pause:
+                parts += [now.pause]
+            elif not self.moving and elapsed >= SILENT_SECONDS:
+                parts += [f"no step seen yet, {in_time(elapsed)} so far"]
+            elif taken > 0 and elapsed > 1:
+                parts += [f"{taken / elapsed:,.0f} {now.unit}/s"]
+                parts += [f"{timedelta(seconds=round(now.left))} left"] if now.left is not None else []
         parts += [f"{count} {word}" for count, word in ((now.diverged, "diverged"), (now.failed, "failed")) if count]
         return " · ".join(parts)
 
 
 class TerminalBar:
-    """One line that stays where it is."""
+    """One line that keeps its place."""
 
     def __init__(self) -> None:
         self.rate = Rate()
@@ -85,21 +148,24 @@ class TerminalBar:
         self.bar.start()
 
     def show(self, now: Progress, waits_for: str = "") -> None:
-        """Moves the bar."""
+        """Moves the bar.  Called every second or so.
+
+        waits_for: the work that is left once all packs have ended.
+        """
         words = self.rate.words(now, time.monotonic(), waits_for)
         self.bar.update(self.line, total=now.run_steps, completed=now.run_steps_done, description=words)
 
     def say(self, words: str) -> None:
-        """Prints a line above the bar."""
+        """Prints a line above the bar, which stays."""
         self.bar.console.print(words, markup=False, highlight=False, soft_wrap=True)
 
     def close(self) -> None:
-        """Takes the bar away."""
+        """Removes the bar."""
         self.bar.stop()
 
 
 class LogLines:
-    """A line soon after the start, then at growing intervals, a minute at most."""
+    """A line soon after the start, then at growing intervals, a minute at most; as `TerminalBar` otherwise."""
 
     def __init__(self) -> None:
         self.rate = Rate()
@@ -127,4 +193,12 @@ class LogLines:
         print(words, file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Nothing to take away."""
+        """Does nothing: lines stay."""
+
+
+Display = TerminalBar | LogLines
+
+
+def display() -> Display:
+    """A bar if standard error is a terminal, lines if it is a file or a pipe."""
+    return TerminalBar() if sys.stderr.isatty() else LogLines()

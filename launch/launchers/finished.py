@@ -1,4 +1,4 @@
-"""Sentences about finished runs, and the check for a command that has no others, which imports no torch."""
+"""Sentences about finished runs, and the check whether a command has no others. It imports no torch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -27,17 +27,17 @@ class SweepFailed(PlasticityError):
 
 
 def all_finished_here(runs: Sequence[Run], settings: Settings) -> bool:
-    """`all_finished` on this machine; False if it may lack the device or the cores, which needs torch to be said."""
+    """`all_finished` on this machine; False if it may lack the device or the cores: that error needs torch."""
     plain = settings.device in ("auto", "cpu") and (settings.launch.workers or 1) <= most_workers()
     return plain and all_finished(runs, settings, lambda: None)
 
 
 def all_finished(runs: Sequence[Run], settings: Settings, check: Callable[[], None]) -> bool:
-    """Whether a command has nothing to train, and then says so and tidies the store.
+    """Whether a command has nothing to train.  If so, it says that and tidies the store.
 
-    A plan is wanted, or a file of the store may be wrong: False, since the sentence about it needs to know the device,
-    and torch is imported for that. check: raises for any other mistake in the command, before anything is tidied.
-    Raises what `check` raises, and as `report.settled`.
+    False too if a plan is asked for, or a file of the store may be damaged: these sentences name the device, which
+    needs torch. check: raises for any other mistake in the command, before the store is tidied.
+    Raises as `check` and `report.to_be_trained`.
     """
     if settings.dry_run or settings.plan_only or settings.rerun:
         return False
@@ -60,7 +60,7 @@ def all_finished(runs: Sequence[Run], settings: Settings, check: Callable[[], No
 
 
 def _may_be_finished(store: Store, runs: Sequence[Run]) -> bool:
-    """False if the first or the last run has no record: most commands that train are known by that."""
+    """False if the first or the last run has no record, as for most commands that train."""
     if not store.root.exists():
         return False
     index = RunIndex(store)
@@ -85,7 +85,7 @@ def say_all_finished(store: Store, todo: Outstanding, settings: Settings) -> Non
 
 
 def say_of_finished(todo: Outstanding, settings: Settings) -> None:
-    """Says which runs are not trained though somebody may expect it."""
+    """Says which runs are not trained though a user may expect it."""
     if todo.given_up and todo.left:
         say(how_to_try_again(todo.given_up))
     for target, edited in todo.edited.items():
@@ -94,8 +94,7 @@ def say_of_finished(todo: Outstanding, settings: Settings) -> None:
             f"{counted(len(edited), 'finished run')} ({some(edited, 3)}), which the command takes as they are; "
             "rerun=true trains them again."
         )
-    if settings.save_weights != "none" and todo.without_weights:
-        count = len(todo.without_weights)
+    if settings.save_weights != "none" and (count := len(todo.without_weights)):
         were, them = ("was", "it") if count == 1 else ("were", "them")
         say(
             f"{counted(count, 'finished run')} {were} trained without save_weights=final, and no weights were kept; "
@@ -109,12 +108,13 @@ def say_of_finished(todo: Outstanding, settings: Settings) -> None:
 
 
 def say_finished(store: Store, runs: int, how: str) -> None:
-    """Says that all runs are finished.  how: behind that."""
-    say(f"All {runs:,} runs are finished{how}. Records: {store.root}")
+    """Says that all runs are finished.  how: the words after that."""
+    finished = "The run is" if runs == 1 else f"All {runs:,} runs are"
+    say(f"{finished} finished{how}. Records: {store.root}")
 
 
 def say_next(store: Store, runs: Sequence[str]) -> None:
-    """Says which command shows more."""
+    """Names the command that shows more."""
     if len(runs) == 1:
         say(f"All about it: python -m launch show {runs[0]}{store_option(store)}")
     else:
@@ -142,13 +142,13 @@ def _without_numbers(record: Mapping[str, Any]) -> str:
 
 
 def _numbers(record: Mapping[str, Any]) -> list[str]:
-    """What a run came to: the headline of its summary, and what else is better more or less and has a short title."""
+    """The main metric of a run, and its other measures that have a direction and a short title, in words."""
     declared, summary = declared_in(record), record["summary"]
-    shown = [each for each in declared.with_direction if each.short or each.name == declared.headline]
-    values = {measure: summary.get(measure.name) for measure in shown}
+    numbers = []
+    for measure in declared.with_direction:
+        value = summary.get(measure.name)
+        if isinstance(value, float) and (measure.short or measure.name == declared.headline):
+            title = measure.short or measure.title
+            numbers.append(f"{title} {measure.scale * value:,.1f} {measure.unit}".rstrip())
     tasks = some_tasks(summary)
-    return [
-        f"{measure.short or measure.title} {measure.scale * value:,.1f} {measure.unit}".rstrip()
-        for measure, value in values.items()
-        if isinstance(value, float)
-    ] + ([f"means over {over_tasks([tasks])} tasks, in which an episode ended"] if tasks else [])
+    return numbers + ([f"means over {over_tasks([tasks])} tasks, in which an episode ended"] if tasks else [])

@@ -1,20 +1,19 @@
-"""The launcher of one machine: plans a sweep, starts a worker for each core or GPU, and shows how far they are."""
+"""The launcher of one machine: plans a sweep, starts a worker for each core or GPU, and shows their progress."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from launch.launchers.each_alone import part_of
-from launch.launchers.local_workers import Uploads, run_workers
-from launch.launchers.prepare import Prepared, Resources, calibrated, prepared
-from launch.launchers.report import announce, report, say_planned, settled, show_plan
-from launch.packs.bindings import binding_of
+from launch.launchers.local_workers import run_workers
+from launch.launchers.prepare import Prepared, prepared
+from launch.launchers.report import announce, report, to_be_trained
+from launch.packs.begun_otherwise import binding_of
+from launch.plan.calibration import calibrated
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import cores, devices, kind_of, limited_memory, memory_here, memory_of, most_workers
-from launch.plan.planner import TooLarge
+from launch.plan.planner import Resources, TooLarge
 from launch.wording import counted, in_bytes
 from plasticity_lab.errors import ConfigError, PlanError
-from plasticity_lab.records.kinds import sort_of
-from plasticity_lab.records.plan import Pack
+from plasticity_lab.records.plan import Pack, read_plan
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -22,14 +21,14 @@ from plasticity_lab.run import Run
 
 @dataclass(frozen=True)
 class Machine:
-    """This machine: its devices, one worker each (or several to share the CPU), and what a plan must know of them."""
+    """This machine.  devices: one for each worker, or the CPU for several. resources: of its workers, for a plan."""
 
     devices: Sequence[str]
     resources: Resources
 
     @staticmethod
     def of(settings: Settings, workers: int | None = None) -> "Machine":
-        """What `device` and `launch.workers` make of this machine.  workers: instead of them.
+        """This machine by `device` and `launch.workers`.  workers: instead of the latter.
 
         Raises ConfigError; StoreError.
         """
@@ -50,39 +49,28 @@ class Machine:
 
 
 def train_here(runs: Sequence[Run], settings: Settings, of: str | None = None) -> None:
-    """Trains the runs that are not finished yet with all of this machine, and leaves their records in the store.
+    """Trains the runs that are not finished yet on all of this machine, and leaves their records in the store.
 
-    of: the sweep in which they are planned already, by `each_alone`; None: they are a sweep of their own.
-    Raises SweepFailed naming what is left; KeyboardInterrupt once the workers have written their checkpoints.
+    of: the sweep whose plan has them already, from `each_alone`; None: they are a sweep of their own.
+    Raises SweepFailed naming the runs that are left; KeyboardInterrupt after the workers have written checkpoints.
     """
     machine, ready = _prepared(runs, settings)
-    resources = machine.resources
-    ready = ready if of is None else part_of(ready, of)
-    if settings.dry_run or settings.plan_only:
-        show_plan(ready, resources.workers)
-    if settings.dry_run or not settled(ready):
+    ready = ready if of is None else _part_of(ready, of)
+    if not to_be_trained(ready, machine.resources.workers):
         return
-    if settings.plan_only:
-        say_planned(ready)
-        return
-    ours = [pack for pack in ready.plan.packs if sort_of(pack.kind) == sort_of(resources.kind)]
-    if not ours:
-        kinds = ", ".join(sorted({pack.kind for pack in ready.plan.packs}))
-        raise PlanError(f"Workers on {kinds} train all that is left, and it goes on only there: wait for them.")
-    _check_computed(ready, ours)
-    needed = min(resources.workers, len(ours))
-    announce(ready, f"{counted(needed, 'worker')} on {resources.kind}")
+    packs = ready.packs_for_workers()
+    _check_computed(ready, packs)
+    needed = min(machine.resources.workers, len(packs))
+    announce(ready, f"{counted(needed, 'worker')} on {machine.resources.kind}")
     names = [machine.devices[at % len(machine.devices)] for at in range(needed)]
-    uploads = Uploads(ready.store, ready.settings.tracking)
-    only = [pack.id for pack in ours] if ready.of_another else []
-    seconds = settings.launch.lease_seconds
-    report(ready, runs, run_workers(ready.store, ready.plan, ours, names, uploads, seconds, only))
+    only = [pack.id for pack in packs] if ready.of_another else []
+    report(ready, runs, run_workers(ready.store, ready.plan, packs, names, only))
 
 
 def _prepared(runs: Sequence[Run], settings: Settings) -> tuple[Machine, Prepared]:
-    """This machine, and the runs planned for it: with fewer workers than cores where each has too little memory else.
+    """This machine, and the runs planned for it: with fewer workers than cores if each needs more memory.
 
-    Raises what `prepared` raises.
+    Raises as `prepared`.
     """
     machine = Machine.of(settings)
     while True:
@@ -95,8 +83,16 @@ def _prepared(runs: Sequence[Run], settings: Settings) -> tuple[Machine, Prepare
             machine = Machine.of(settings, fewer)
 
 
+def _part_of(ready: Prepared, sweep: str) -> Prepared:
+    """The plan of a job as part of its sweep's plan; unchanged if the sweep has other packs, as on another device."""
+    known = {pack.id for pack in read_plan(ready.store, sweep).packs}
+    if not ready.plan.packs or not known.issuperset(pack.id for pack in ready.plan.packs):
+        return ready
+    return replace(ready, plan=replace(ready.plan, sweep=sweep), of_another=True)
+
+
 def _why_no_more(machine: Machine, error: TooLarge) -> list[str]:
-    """What keeps a worker from having more of this machine's memory."""
+    """The reasons why a worker has no more of this machine's memory."""
     workers, why = machine.resources.workers, []
     if len(machine.devices) < workers and error.bytes <= workers * error.most:
         why.append(f"({workers} workers share this machine's memory; with fewer launch.workers each has more.)")
@@ -106,9 +102,9 @@ def _why_no_more(machine: Machine, error: TooLarge) -> list[str]:
 
 
 def _check_computed(ready: Prepared, packs: Sequence[Pack]) -> None:
-    """Raises PlanError for packs that were begun in a mode that cannot be computed here, before work of them is lost.
+    """Raises PlanError if packs were begun in a mode that cannot be computed here; StoreError.
 
-    A worker that found them would begin them anew. StoreError.
+    A worker would begin such packs again.
     """
     if (uncompiled := ready.resources.uncompiled) is None:
         return

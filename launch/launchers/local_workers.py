@@ -1,4 +1,7 @@
-"""The workers of one machine as processes: started, watched, and stopped together."""
+"""The workers of one machine as processes: started, watched, and stopped together.
+
+Another process compiles graphs ahead if this machine has a core that no worker uses.
+"""
 
 import contextlib
 import os
@@ -13,13 +16,18 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
-from launch.launchers.display import Display, display
-from launch.launchers.killed import Killed
-from launch.launchers.precompiler import precompiling
-from launch.packs.watch import Watch
-from launch.plan.device import cores
+from launch.launchers.display import Display, Watch, display
+from launch.packs.lease_files import LeaseFiles
+from launch.packs.leases import Lease, Leases
+from launch.packs.owner import this_owner
+from launch.plan.device import cores, limited_memory
+from launch.tracking.wandb.marks import count_written, destination_of
+from launch.wording import in_bytes
+from launch.work.precompile import packs_to_precompile
 from launch.work.stop_signal import NOTICE_SECONDS
+from plasticity_lab.errors import StoreError
 from plasticity_lab.process.import_path import for_children
+from plasticity_lab.records.checkpoint import latest_epoch
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.settings import TrackingSettings
@@ -30,7 +38,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 class Uploads:
-    """How many runs the workers have written to W&B, as the store notes it pack by pack."""
+    """Counts the runs that workers have written to W&B, from their marks in the store."""
 
     def __init__(self, store: Store, tracking: TrackingSettings) -> None:
         self._store, self._tracking = store, tracking
@@ -38,11 +46,9 @@ class Uploads:
 
     def words(self, packs: Sequence[Pack]) -> str:
         """«writing them to W&B: 12 of 57 runs».  packs: all have ended.  Raises StoreError."""
-        if self._tracking.backend == "store":
-            return "the workers are ending"
-        from launch.tracking.wandb.marks import count_written, destination_of
-
         destination = destination_of(self._tracking)
+        if destination is None:
+            return "the workers are ending"
         runs = sum(pack.width for pack in packs)
         if self._complete < runs:
             self._complete = count_written(self._store, [pack.id for pack in packs], destination)
@@ -50,50 +56,79 @@ class Uploads:
 
 
 def run_workers(
-    store: Store,
-    plan: Plan,
-    packs: Sequence[Pack],
-    devices: Sequence[str],
-    uploads: Uploads,
-    lease_seconds: float,
-    only: Sequence[str] = (),
+    store: Store, plan: Plan, packs: Sequence[Pack], devices: Sequence[str], only: Sequence[str] = ()
 ) -> list[str]:
-    """Starts a worker for each device named, and shows their progress and what they say until the last has ended.
+    """Starts a worker on each device named, and shows their progress and their lines until the last has ended.
 
-    A worker that dies is not replaced: the others take its packs over. Where `Killed` says that memory ran out, one is.
-    On Ctrl-C or SIGTERM the workers write checkpoints and end, then KeyboardInterrupt goes on; workers see when the
-    process that started them is killed, and do the same. uploads: what workers do after the last pack. only: the ids of
-    packs that they may train; none: all. Returns why workers ended early, each reason once.
+    A worker that dies is not replaced, since the others take its packs over, unless `Killed` says that memory ran out.
+    On Ctrl-C or SIGTERM the workers write checkpoints and end, then KeyboardInterrupt goes on. They do the same if this
+    process is killed. only: the ids of packs that they may train; none: all. Returns why workers ended early, each
+    reason once.
     """
-    watch, shown, killed = Watch(store, packs), display(), Killed(store, lease_seconds)
+    watch, shown, uploads = Watch(store, packs), display(), Uploads(store, plan.settings.tracking)
+    killed = Killed(store, plan.settings.launch.lease_seconds)
     with _interrupted_by_sigterm(), contextlib.ExitStack() as files:
         workers: list[_Worker] = []
-        passed_on: dict[str, _Worker] = {}
+        said_by: dict[str, _Worker] = {}
         try:
-            each = max(1, cores() // len(devices))
+            share = max(1, cores() // len(devices))
             for device in devices:
-                workers.append(_Worker(store, plan.sweep, device, each, files, only))
-            files.enter_context(precompiling(store, plan, packs, len(workers), _environment()))
+                workers.append(_Worker(store, plan.sweep, device, share, files, only))
+            files.enter_context(precompiling(store, plan, packs, len(workers)))
             while True:
-                _pass_on(workers, shown, passed_on)
+                _pass_on(workers, shown, said_by)
                 for worker in [worker for worker in workers if worker.was_killed()]:
                     if why := killed.calls_for_another(worker.process.pid):
                         shown.say(why)
-                        workers.append(_Worker(store, plan.sweep, worker.device, each, files, only))
+                        workers.append(_Worker(store, plan.sweep, worker.device, share, files, only))
                 if all(worker.process.poll() is not None for worker in workers):
                     break
                 with contextlib.suppress(StoreFault):  # the workers wait until it works again, and say so
                     now = watch.look()
                     shown.show(now, uploads.words(watch.packs) if watch.over else "")
                 time.sleep(LOOK_SECONDS)
-            _pass_on(workers, shown, passed_on)
+            _pass_on(workers, shown, said_by)
         except BaseException:
             _stop(workers, shown)
-            _pass_on(workers, shown, passed_on)
+            _pass_on(workers, shown, said_by)
             raise
         finally:
             shown.close()
         return list(dict.fromkeys(reason for worker in workers if (reason := worker.reason)))
+
+
+@contextlib.contextmanager
+def precompiling(store: Store, plan: Plan, packs: Sequence[Pack], workers: int) -> Iterator[None]:
+    """Around training: a process compiles the graphs of packs that come after the workers' first ones.
+
+    It starts only if a core is free, and later packs need other graphs. packs: in the order in which workers take them.
+    """
+    if cores() <= workers or not packs_to_precompile(plan, packs, workers):
+        yield
+        return
+    words = ["--store", str(store.root), "--sweep", plan.sweep, "--workers", str(workers), "--parent", str(os.getpid())]
+    process = _started("launch.work.precompile", words, subprocess.DEVNULL, subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.kill()  # it has nothing to save
+        process.wait()
+
+
+def _started(module: str, words: Sequence[str], stdout: IO[bytes] | int, stderr: IO[bytes] | int) -> subprocess.Popen:
+    """A process of ours, with one thread, also in libraries that read that at their start; it finds users' modules."""
+    threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-m", module, *words],
+        cwd=CHECKOUT,
+        env=os.environ | threads | for_children() | {"PYTHONIOENCODING": "utf-8:backslashreplace"},
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        # A terminal's Ctrl-C must reach this process only, which then asks the workers to stop: a worker that is still
+        # importing could only answer with a traceback.
+        process_group=0,
+    )
 
 
 class _Worker:
@@ -105,23 +140,13 @@ class _Worker:
         self.said: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
         self.gave: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
         self.read, self.device, self._met = 0, device, False
-        command = [sys.executable, "-m", "launch.work.worker", "--store", str(store.root), "--sweep", sweep]
-        command += ["--device", device, "--cores", str(cores), "--parent", str(os.getpid())]
-        self.process = subprocess.Popen(
-            [*command, "--packs", *only] if only else command,
-            cwd=CHECKOUT,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=self.gave,
-            stderr=self.said,
-            # A terminal's Ctrl-C is to reach this process only, which then asks the workers to stop: a worker that is
-            # still importing could only answer with a traceback.
-            process_group=0,
-        )
+        words = ["--store", str(store.root), "--sweep", sweep, "--device", device, "--cores", str(cores)]
+        words += ["--parent", str(os.getpid()), *(["--packs", *only] if only else [])]
+        self.process = _started("launch.work.worker", words, stdout=self.gave, stderr=self.said)
 
     def new_lines(self) -> list[str]:
-        """What it has said since the last time, in whole lines."""
-        # Read without moving the place in the file, which is the worker's too.
+        """The whole lines of its stderr since the last call."""
+        # Read without moving the place in the file, which the worker shares.
         new = os.pread(self.said.fileno(), 1 << 20, self.read)
         if self.process.poll() is None:
             new = new[: new.rfind(b"\n") + 1]
@@ -129,13 +154,13 @@ class _Worker:
         return new.decode(errors="replace").splitlines()
 
     def was_killed(self) -> bool:
-        """Whether it was ended by SIGKILL; said once."""
+        """Whether it was ended by SIGKILL; true once."""
         met, self._met = self._met, self.process.poll() == -signal.SIGKILL
         return self._met and not met
 
     @property
     def reason(self) -> str:
-        """Why it ended early; nothing if it did not, or has shown a traceback."""
+        """Why it ended early; empty if it did not, or has shown a traceback."""
         status = self.process.poll()
         if status is not None and status < 0:
             often = ", as happens where memory runs out" if status == -signal.SIGKILL else ""
@@ -143,22 +168,66 @@ class _Worker:
         return os.pread(self.gave.fileno(), 1 << 20, 0).decode(errors="replace").strip()
 
 
-def _pass_on(workers: Sequence[_Worker], shown: Display, passed_on: dict[str, _Worker]) -> None:
-    """Shows what workers say. What several say, such as the traceback of a broken installation, is shown once."""
+class Killed:
+    """The workers of one command that SIGKILL ended one after another on the same pack, which is too large for memory.
+
+    A killed worker cannot report that, but the command that started it sees it. A first killed worker is not replaced:
+    a person may have killed it.
+    """
+
+    def __init__(self, store: Store, lease_seconds: float) -> None:
+        self.store, self.seconds, self.again = store, lease_seconds, False
+
+    def calls_for_another(self, pid: int) -> str:
+        """Why another worker must replace one that was killed; empty if none must, or the store does not answer.
+
+        The new worker counts the holders that vanished, and divides the pack.
+        """
+        from launch.work.failures import DIVIDED_AFTER  # torch: commands that start no worker need not wait for it
+
+        try:
+            held = self._held_by(pid)
+            times = 0 if held is None else self._times(*held)
+        except StoreError:
+            return ""
+        if held is None or (times < DIVIDED_AFTER and not self.again):
+            return ""
+        self.again = True
+        limit = limited_memory()
+        limited = f" (here all processes together may use {in_bytes(limit)})" if limit is not None else ""
+        workers = "1 worker was" if times == 1 else f"{times} workers in turn were"
+        ended = f"{workers} ended by SIGKILL on pack {held[0]}, as happens where memory runs out{limited}"
+        return f"{ended}: another begins."
+
+    def _held_by(self, pid: int) -> tuple[str, int] | None:
+        """The pack that a process of this machine held, and the epoch of its lease."""
+        files, here = LeaseFiles(self.store), this_owner().host
+        for pack, epoch in files.epochs().items():
+            owner = files.owner(pack, epoch)
+            if owner is not None and (owner.host, owner.pid) == (here, pid):
+                return pack, epoch
+        return None
+
+    def _times(self, pack: str, epoch: int) -> int:
+        """The number of holders in turn that have vanished from a pack since its last checkpoint."""
+        me = this_owner()
+        following = Lease(self.store, pack, epoch + 1, me)
+        return Leases(self.store, self.seconds, me).vanished(following, latest_epoch(self.store, pack))[0]
+
+
+def _pass_on(workers: Sequence[_Worker], shown: Display, said_by: dict[str, _Worker]) -> None:
+    """Shows the lines of workers, each once: all workers of a broken installation print the same traceback.
+
+    said_by: line → the first worker that said it.
+    """
     for worker in workers:
         for line in worker.new_lines():
-            if passed_on.setdefault(line, worker) is worker:
+            if said_by.setdefault(line, worker) is worker:
                 shown.say(line)
 
 
-def _environment() -> dict[str, str]:
-    """One thread for each worker, also in libraries that read that at their start; options' modules stay importable."""
-    ours = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **for_children()}
-    return os.environ | ours | {"PYTHONIOENCODING": "utf-8:backslashreplace"}  # of what they say, which is read here
-
-
 def _stop(workers: Sequence[_Worker], shown: Display) -> None:
-    """Asks all to stop, waits for their checkpoints, and ends those that do not answer; all, after a second Ctrl-C."""
+    """Asks all workers to stop, waits for their checkpoints, and kills the others; on a second Ctrl-C at once."""
     processes = [worker.process for worker in workers if worker.process.poll() is None]
     try:
         for process in processes:
@@ -178,7 +247,7 @@ def _stop(workers: Sequence[_Worker], shown: Display) -> None:
 
 @contextlib.contextmanager
 def _interrupted_by_sigterm() -> Iterator[None]:
-    """SIGTERM does what Ctrl-C does."""
+    """SIGTERM does the same as Ctrl-C."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -19,12 +19,12 @@ class PackedLauncher(Launcher):
         """Called by Hydra; nothing to prepare."""
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Any:
-        """What a sweeper of Hydra's own would call."""
+        """Called by Hydra's own sweepers, which these launchers do not serve."""
         raise ConfigError("This launcher takes resolved runs, which only plasticity_lab.main makes.")
 
     def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
         """Trains the runs, or prints their plan."""
-        # Every command, --help too, imports this file: most of them need neither a store nor torch.
+        # Every command, --help too, imports this file. Most commands need neither a store nor torch.
         from launch.launchers.finished import all_finished_here
 
         if all_finished_here(runs, settings):
@@ -34,9 +34,9 @@ class PackedLauncher(Launcher):
         train_here(runs, settings)
 
     def at_once(self, run: Run, settings: Settings) -> int:
-        """How many runs like one are trained at once here."""
-        from launch.launchers.at_once import at_once  # torch, as above
+        """How many runs like this one are trained at once here."""
         from launch.launchers.local import Machine
+        from launch.launchers.prepare import at_once  # torch, as above
 
         return at_once(run, Machine.of(settings).resources, settings)
 
@@ -53,24 +53,17 @@ class PackedSlurmLauncher(PackedLauncher):
     def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
         """Submits the workers, or prints their plan."""
         from launch.launchers.finished import all_finished
-        from launch.launchers.slurm.cluster import check_partition, check_there
-        from launch.launchers.slurm.parameters import check_parameters, wants_gpu
+        from launch.launchers.slurm.parameters import check_submission
 
-        def check() -> None:
-            check_parameters(self.parameters)
-            wants_gpu(self.parameters, settings.device)
-            check_there()
-            check_partition(self.parameters["partition"])
-
-        if all_finished(runs, settings, check):
+        if all_finished(runs, settings, lambda: check_submission(self.parameters, settings)):
             return
         from launch.launchers.slurm.launcher import submit_runs  # torch, as above
 
         submit_runs(runs, settings, self.parameters)
 
     def at_once(self, run: Run, settings: Settings) -> int:
-        """How many runs like one are trained at once there."""
-        from launch.launchers.at_once import at_once  # torch, as above
+        """How many runs like this one are trained at once there."""
+        from launch.launchers.prepare import at_once  # torch, as above
         from launch.launchers.slurm.launcher import resources_of
 
-        return at_once(run, resources_of(Store(settings.store), settings, self.parameters)[0], settings)
+        return at_once(run, resources_of(Store(settings.store), settings, self.parameters), settings)

@@ -1,27 +1,25 @@
-"""What every launcher does with a command's runs before it starts workers: which are left, and the plan of them."""
+"""The first steps of every launcher: sort the runs of a command, and plan those that are left."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from launch.launchers.damage import damaged_files, damaged_jobs, put_aside
 from launch.own_classes.check import check_own_classes
-from launch.packs.begun_otherwise import Earlier, put_aside, what_becomes_of
+from launch.packs.begun_otherwise import Earlier, what_becomes_of
+from launch.packs.endings import REPLACED, Ending, end_unheld
 from launch.packs.todo import Outstanding, adopted, outstanding, tidied
-from launch.plan.calibration import calibration_of
-from launch.plan.compiling import NotCompiled
-from launch.plan.figures import default_calibration
-from launch.plan.mode import Choice, choice_of
-from launch.plan.planner import plan
-from launch.plan.speed import Calibration
+from launch.plan.planner import CostOf, Resources, TooLarge, plan, widest_pack
 from launch.plan.too_short import too_short, unseen
 from launch.tracking.choice import decided
 from launch.wording import said_while, say
 from plasticity_lab import assembly
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.data.folder import data_folder
-from plasticity_lab.errors import StoreError
+from plasticity_lab.errors import PlanError, StoreError
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.identity import sweep_id
+from plasticity_lab.records.kinds import sort_of
 from plasticity_lab.records.plan import OtherFormat, Pack, Plan, write_plan
 from plasticity_lab.records.provenance import code_here
 from plasticity_lab.records.record_facts import ended_for
@@ -29,42 +27,14 @@ from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
-CostOf = Callable[[Run], Cost]
-"""From a run to what it costs."""
-
-
-@dataclass(frozen=True)
-class Resources:
-    """What workers will have, as a plan sees it.
-
-    kind: of their devices, in whose modes and widths packs are planned. uncompiled: why
-    nothing can be compiled there; None where it can.
-    memory: bytes a pack may use on its device. workers: there are at least as many packs as workers, where there are as
-    many runs. damaged: a calibration that cannot be read. known: whether workers are of this very kind; on a cluster
-    they may be of any of its sort. host_memory: bytes a pack may use beside a GPU's, as far as is known.
-    """
-
-    kind: str
-    calibration: Calibration
-    uncompiled: NotCompiled | None
-    memory: int
-    workers: int
-    damaged: Sequence[DamagedFile] = ()
-    known: bool = True
-    host_memory: int = sys.maxsize
-
-    def choice(self, cost: Cost, setting: str) -> Choice:
-        """The mode of a run there, and why.  setting: the command's.  Raises ConfigError."""
-        return choice_of(cost, self.kind, setting, self.uncompiled, self.calibration.modes)
-
 
 @dataclass(frozen=True)
 class Prepared:
-    """A command's runs, sorted and planned; nothing is written yet.
+    """The runs of a command, sorted and planned; nothing is written yet.
 
-    settings: the command's, with `tracking=auto` decided. cost_of: as the plan priced the runs. unreadable: what is
-    wrong with files of the store that it was made without. earlier: what becomes of unfinished packs of earlier plans.
-    of_another: whether the plan is a part of one that is in the store already.
+    settings: the command's, with `tracking=auto` decided. cost_of: the prices of the plan. unreadable: the damage of
+    files of the store that the plan was made without. earlier: the unfinished packs of earlier plans, sorted.
+    of_another: whether the plan is part of a plan that is in the store already.
     """
 
     store: Store
@@ -77,96 +47,78 @@ class Prepared:
     earlier: Earlier
     of_another: bool = False
 
+    def packs_for_workers(self) -> list[Pack]:
+        """The packs of the sort of device that the workers have.  Raises PlanError if there are none."""
+        sort = sort_of(self.resources.kind)
+        packs = [pack for pack in self.plan.packs if sort_of(pack.kind) == sort]
+        if not packs:
+            kinds = ", ".join(sorted({pack.kind for pack in self.plan.packs}))
+            raise PlanError(f"Workers on {kinds} train all that is left, and it goes on only there: wait for them.")
+        return packs
+
 
 @said_while("Planning")
 def prepared(
     runs: Sequence[Run], settings: Settings, resources: Resources, command: Sequence[str] | None = None
 ) -> Prepared:
-    """Sorts a command's runs, and plans those that are left.  Says where they are written besides the store.
+    """Sorts the runs of a command, and plans those that are left.  Says whether they are tracked in W&B too.
 
-    command: the words by which the runs were asked for; None: this process's own.
+    command: the words that asked for the runs; None: this process's own.
     Raises DataError, PlanError, ConfigError, StoreError; OwnClassError for a class from outside the package.
     """
-    store = Store(settings.store)
+    store, command = Store(settings.store), command or sys.orig_argv
     tracking, where = decided(settings.tracking)
     settings = settings.model_copy(update={"tracking": tracking})
     todo = outstanding(store, runs, settings.rerun, settings.launch.retries, ended_for(settings))
-    if not settings.dry_run:  # which packs nothing
-        check_own_classes(todo.left, settings, command or sys.orig_argv)
-    prices = (costs_to_show if settings.dry_run else costs_to_train)(settings)
+    if not settings.dry_run:  # a dry run packs nothing
+        check_own_classes(todo.left, settings, command)
+    cost_of = (costs_to_show if settings.dry_run else costs_to_train)(settings)
     unreadable: list[StoreError] = list(resources.damaged)
     packs, known = adopted(store, todo.left, resources.kind, settings.launch.lease_seconds, unreadable)
     earlier = what_becomes_of(store, packs, known, todo.left, settings, resources.kind, resources.known)
-    planned = _planned(store, todo, settings, resources, prices, command or sys.orig_argv, earlier, known)
+    planned = _planned(store, todo, settings, resources, cost_of, command, earlier, known)
     if store.root.exists():
-        from launch.launchers.damage import damaged_files, damaged_jobs  # in a new store there is nothing to look at
-
         unreadable += damaged_files(store, todo.packs.keys() | {pack.id for pack in planned.packs})
         unreadable += damaged_jobs(store, [planned.sweep])
     if where and todo.left:
         say(where)
-    firsts = [(planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs]  # equal within one
-    for line in [*too_short(firsts), *unseen((run for run, _ in firsts), prices)]:
+    firsts = [(planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs]  # all runs of a pack are as long
+    for line in [*too_short(firsts), *unseen((run for run, _ in firsts), cost_of)]:
         say(line)
-    return Prepared(store, settings, resources, prices, todo, planned, unreadable, earlier)
+    return Prepared(store, settings, resources, cost_of, todo, planned, unreadable, earlier)
 
 
 def put_in_order(ready: Prepared) -> list[str]:
-    """Sets aside what is damaged, gives finished runs their new names, and writes the plan if runs are left.
+    """Sets damaged files aside, gives finished runs their new names, and writes the plan if runs are left.
 
-    Returns a line for each thing that was damaged.  Raises StoreError.
+    Returns a line for each damaged file.  Raises StoreError.
     """
     store, todo, sweep = ready.store, ready.todo, ready.plan.sweep
     lines = tidied(store, todo, sweep, ready.settings.launch.lease_seconds)
-    put_aside(store, ready.earlier.replaced)
+    for pack in ready.earlier.replaced:
+        end_unheld(store, pack.id, Ending(REPLACED), [], pack.runs)
     lines += [_set_aside(ready, error) for error in ready.unreadable]
-    if ready.of_another:
-        return lines
-    if todo.left or any(isinstance(e, DamagedFile) and e.path == store.plan(sweep) for e in ready.unreadable):
+    damaged = any(isinstance(error, DamagedFile) and error.path == store.plan(sweep) for error in ready.unreadable)
+    if (todo.left or damaged) and not ready.of_another:
         write_plan(store, ready.plan)
     return lines
 
 
-def calibrated(store: Store, kind: str) -> tuple[Calibration, list[DamagedFile]]:
-    """The calibration of a device kind, the default one where it is damaged, and what is wrong with it.
+def at_once(run: Run, resources: Resources, settings: Settings) -> int:
+    """How many runs like this one are trained at once: the width of a pack, or a run for each worker if that is more.
 
-    Raises StoreError.
+    Raises ConfigError, DataError.
     """
+    cost = costs_to_show(settings)(run)
     try:
-        return calibration_of(kind, store), []
-    except DamagedFile as error:
-        return default_calibration(kind), [error]
-
-
-def packed(
-    runs: Sequence[Run],
-    widest: Mapping[str, int],
-    resources: Resources,
-    prices: CostOf,
-    mode: Callable[[Run, Cost], str],
-    taken: Callable[[str], bool] = lambda pack: False,
-) -> list[Pack]:
-    """Runs in new packs.
-
-    widest: the most runs that may share a pack with one of them. mode: of a run and what it costs. taken: whether a
-    pack's id is that of an earlier attempt.  Raises PlanError, DataError.
-    """
-    return plan(
-        runs,
-        cost_of=prices,
-        mode_of=mode,
-        kind=resources.kind,
-        calibration=resources.calibration,
-        memory=resources.memory,
-        host_memory=resources.host_memory,
-        workers=resources.workers,
-        taken=taken,
-        widest=widest,
-    )
+        width = widest_pack(run, cost, resources.choice(cost, settings.mode).mode, resources)
+    except TooLarge:
+        width = 1  # planning it will raise the error
+    return max(width, resources.workers)
 
 
 def costs_to_train(settings: Settings) -> CostOf:
-    """A function that prices runs.  It raises DataError where files are missing, ConfigError."""
+    """A function that prices runs.  It raises DataError if files are missing, ConfigError."""
     return costs(assembly.resources(data_folder(settings.data)))
 
 
@@ -193,32 +145,32 @@ def _planned(
     todo: Outstanding,
     settings: Settings,
     resources: Resources,
-    prices: CostOf,
+    cost_of: CostOf,
     command: Sequence[str],
     earlier: Earlier,
     known: Mapping[str, Run],
 ) -> Plan:
-    """The plan of what is left: unfinished packs of earlier plans as they are, the rest in new packs.
+    """The plan of the runs that are left: unfinished packs of earlier plans as they are, the other runs in new packs.
 
     known: the runs of earlier packs.
     """
     taken_on = {run for pack in earlier.going_on for run in pack.runs}
     rest = [run for run in todo.left if run.id not in taken_on]
-    gone = {pack.id for pack in earlier.replaced}
-    packs = packed(
+    replaced = {pack.id for pack in earlier.replaced}
+    packs = plan(
         rest,
-        todo.widest,
         resources,
-        prices,
-        mode=lambda run, cost: resources.choice(cost, settings.mode).mode,
-        taken=lambda pack: pack in gone or store.done(pack).exists(),
+        cost_of,
+        mode_of=lambda run, cost: resources.choice(cost, settings.mode).mode,
+        widest=todo.widest,
+        taken=lambda pack: pack in replaced or store.done(pack).exists(),
     )
     asked = sorted([*todo.finished, *todo.given_up, *(run.id for run in todo.left)])
     return Plan(
         sweep=sweep_id(asked),
         command=command,
         asked=asked,
-        runs={run: known[run] for run in known if run in taken_on} | {run.id: run for run in rest},
+        runs={id: run for id, run in known.items() if id in taken_on} | {run.id: run for run in rest},
         packs=[*earlier.going_on, *packs],
         settings=settings,
         code=code_here(),
@@ -226,17 +178,15 @@ def _planned(
 
 
 def _set_aside(ready: Prepared, error: StoreError) -> str:
-    """A line about a file that cannot be read, which is renamed where it can be.
+    """Renames a damaged file if that is possible, and returns a line about it.
 
-    Raises the error where it is another version's plan of this very sweep, which would be overwritten.
+    Raises the error if it is another version's plan of this very sweep, which would be overwritten.
     """
     if isinstance(error, OtherFormat) and error.sweep == ready.plan.sweep and ready.todo.left:
         raise error
-    if not isinstance(error, DamagedFile):
-        return str(error)
-    from launch.launchers import damage  # most stores have nothing to set aside
-
-    try:
-        return damage.put_aside(ready.store, error)
-    except StoreError:
-        return str(error)  # it can be left where it is: what follows does without it
+    if isinstance(error, DamagedFile):
+        try:
+            return put_aside(ready.store, error)
+        except StoreError:
+            pass  # it can stay in its place: the plan was made without it
+    return str(error)

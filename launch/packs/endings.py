@@ -1,13 +1,19 @@
-"""How packs ended: what their workers wrote into the store's `done` folder."""
+"""How packs ended: the files that their workers write into the store's `done` folder."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping, write_mapping
+from launch.packs.lease_files import LeaseFiles
+from launch.packs.leases import clear_leases
+from launch.packs.run_claims import clear_claims
+from plasticity_lab.records.checkpoint import clear_pack
+from plasticity_lab.records.damage import DamagedFile, read_fields, write_mapping
 from plasticity_lab.records.store import Store
 
 UNKNOWN, REPLACED = "unknown", "replaced"
 _FIELDS = {"status": str, "error": str | None, "diverged": int | None, "seconds": int | float | None}
+_EARLIER = {"error": None, "diverged": None, "seconds": None}
+"""Earlier versions left out fields without a value."""
 _ADVICE = "its pack counts as ended, and the records of its runs say how"
 
 
@@ -15,14 +21,14 @@ _ADVICE = "its pack counts as ended, and the records of its runs say how"
 class Ending:
     """How a pack ended.
 
-    status: done, failed or divided; replaced where its runs were planned anew before it ended; unknown where the file
-    that said it was damaged. error: why it is not done, in a line. diverged: how many of its runs diverged. seconds: of
-    training; None where it was not trained to its end, or an earlier version wrote it.
+    status: done, failed or divided; replaced if its runs were planned again before it ended; unknown if its file was
+    damaged. error: why it is not done, in a line. diverged: the number of its runs that diverged. seconds: of training;
+    None if it was not trained to its end, or by an earlier version.
     """
 
     status: str
-    error: str
-    diverged: int
+    error: str = ""
+    diverged: int = 0
     seconds: float | None = None
 
     @property
@@ -31,39 +37,37 @@ class Ending:
         return self.status == "failed"
 
     def as_json(self) -> dict[str, object]:
-        """What the lease is finished with."""
-        return {"status": self.status, "error": self.error, "diverged": self.diverged, "seconds": self.seconds}
+        """The content of its file, without the runs and the lease."""
+        return asdict(self)
 
 
 def read_ending(store: Store, pack: str) -> Ending | None:
     """How a pack ended; None if it has not.  Raises DamagedFile; StoreError if the disk does not answer."""
-    path = store.done(pack)
-    value = read_mapping(path, _ADVICE)
+    value = read_fields(store.done(pack), _FIELDS, _ADVICE, _EARLIER)
     if value is None:
         return None
-    # Earlier versions left out what there was nothing to say of.
-    known = {"error": None, "diverged": None, "seconds": None, **value}
-    if fault := fault_of_fields(known, _FIELDS):
-        raise DamagedFile(path, fault, _ADVICE)
-    return Ending(known["status"], known["error"] or "", known["diverged"] or 0, known["seconds"])
+    return Ending(value["status"], value["error"] or "", value["diverged"] or 0, value["seconds"])
 
 
 def ending_of(store: Store, pack: str) -> Ending | None:
-    """The same, where a damaged file still says that the pack has ended.  Raises StoreError."""
+    """The same, but the ending of a damaged file is unknown.  Raises StoreError."""
     try:
         return read_ending(store, pack)
     except DamagedFile:
-        return _UNKNOWN
+        return Ending(UNKNOWN)
 
 
 def write_ending(store: Store, pack: str, ending: Ending, runs: Sequence[str]) -> None:
     """Marks a pack as ended that no worker holds.  runs: those that ended in it.  Raises StoreError."""
-    write_mapping(store.done(pack), {**ending.as_json(), "runs": list(runs)})
+    write_mapping(store.done(pack), {**asdict(ending), "runs": list(runs)})
 
 
-def replace_ending(store: Store, pack: str) -> None:
-    """Writes that a pack has ended, and no more, where the file that said how was set aside.  Raises StoreError."""
-    write_ending(store, pack, _UNKNOWN, [])
+def end_unheld(store: Store, pack: str, ending: Ending, ended: Sequence[str], claimed: Sequence[str]) -> None:
+    """Marks a pack as ended that no worker holds, and removes its leases, checkpoints and claims.  Raises StoreError.
 
-
-_UNKNOWN = Ending(UNKNOWN, error="", diverged=0)
+    ended: the runs that ended in it. claimed: the runs that it may have claimed.
+    """
+    write_ending(store, pack, ending, ended)
+    clear_leases(store, pack, last=LeaseFiles(store).epochs().get(pack, -1))
+    clear_pack(store, pack)
+    clear_claims(store, pack, claimed)

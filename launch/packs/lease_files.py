@@ -1,4 +1,4 @@
-"""Reading leases: who holds a pack, and since when, for whoever only wants to know. `leases` makes them."""
+"""Reading leases: who holds a pack, and since when. `leases` makes them."""
 
 import os
 import time
@@ -12,16 +12,15 @@ from plasticity_lab.records.files import disk_errors, names, server_time
 from plasticity_lab.records.store import Store
 
 RELEASED = 0.0
-"""The time of last touch, long ago, that a holder sets when it gives a lease back: then it has run out."""
+"""The time of last touch, long ago, that a holder sets when it gives a lease back: then the lease has run out."""
 _ADVICE = "it holds until it has gone untouched too long, and then another worker takes its pack over"
 
 
 @dataclass(frozen=True)
 class PackState:
-    """How a pack stands: waiting for a worker, leased or done.
+    """state: waiting, leased or done. owner, age: of its latest lease, None without one; a waiting pack's has run out.
 
-    owner and age (seconds since it was last touched) are those of its latest lease, None where it has none; a waiting
-    pack may have one that ran out.
+    age: seconds since the lease was last touched; None too if its holder gave it back.
     """
 
     state: str
@@ -35,9 +34,9 @@ class PackState:
 
 
 class LeaseFiles:
-    """The leases of a store, read and never written; the owner of one is read once, since leases do not change.
+    """The leases of a store, read and never written; each owner is read once, since leases do not change.
 
-    damaged: what is wrong with leases that do not name their owner.
+    damaged: the damage of leases that do not name their owner.
     """
 
     def __init__(self, store: Store) -> None:
@@ -46,11 +45,13 @@ class LeaseFiles:
         self._owners: dict[tuple[str, int], Owner | None] = {}
 
     def states(self, packs: Collection[str], seconds: float, reader: Owner | None = None) -> dict[str, PackState]:
-        """How each of the packs stands.  Writes nothing that stays, and works where nothing can be written.
+        """Pack → its state.  Writes nothing that stays, and works in a store that cannot be written.
 
-        seconds: how long a lease holds untouched. reader: who asks, if it is a worker: the leases of earlier starts of
-        its own Slurm job do not hold against it.  Raises StoreError.
+        seconds: how long a lease holds untouched. reader: the worker that asks, if one does: the leases of earlier
+        starts of its own Slurm job do not hold against it.  Raises StoreError.
         """
+        if not packs:
+            return {}
         epochs, done = self.epochs(), ended(self.store, packs)
         now = self.now() if epochs else 0.0
 
@@ -66,10 +67,7 @@ class LeaseFiles:
         return {pack: PackState("done") if pack in done else state(pack) for pack in packs}
 
     def owners(self, pack: str) -> list[Owner]:
-        """Who has had a pack, as far as it is known, the latest last; of an ended one, who ended it.
-
-        Raises StoreError.
-        """
+        """The known owners of a pack, the latest last; for an ended pack, the one that ended it.  Raises StoreError."""
         path = self.store.done(pack)
         try:
             value = read_mapping(path, "")
@@ -78,8 +76,7 @@ class LeaseFiles:
         except (DamagedFile, ValueError):
             return []
         epochs = sorted(epoch for name, epoch in self._all() if name == pack)
-        had = [self.owner(pack, epoch) for epoch in epochs]
-        return [owner for owner in had if owner is not None]
+        return [owner for epoch in epochs if (owner := self.owner(pack, epoch)) is not None]
 
     def epochs(self) -> dict[str, int]:
         """The highest epoch of each pack that has a lease.  Raises StoreError."""
@@ -91,20 +88,20 @@ class LeaseFiles:
     def is_held(
         self, pack: str, epoch: int, touched: float | None, now: float, seconds: float, reader: Owner | None
     ) -> bool:
-        """Whether a lease must be respected: touched in time, by an owner that may still be alive.
+        """Whether a lease must be respected: it was touched in time, by an owner that may still be alive.
 
-        touched: as the method of that name says. now: by the clock of the file server. The rest is as for `states`.
+        touched: from the method of that name. now: by the clock of the file server. seconds, reader: as for `states`.
         Raises StoreError.
         """
         if touched is None:
-            return True  # it has just ended or been taken over; the next look will show it
+            return True  # its pack has just ended or been taken over, which the next call will see
         if now - touched > seconds:
             return False
         owner = self.owner(pack, epoch)
         return owner is None or not self.is_gone(owner, reader)
 
     def is_gone(self, owner: Owner, reader: Owner | None) -> bool:
-        """Whether an owner's lease need not be respected, however short a time ago it was touched."""
+        """Whether an owner's lease need not be respected, even if it was touched just now."""
         return (reader is not None and owner.precedes(reader)) or is_dead_here(owner)
 
     def touched(self, pack: str, epoch: int) -> float | None:
@@ -125,7 +122,7 @@ class LeaseFiles:
                 os.close(descriptor)
 
     def owner(self, pack: str, epoch: int) -> Owner | None:
-        """Who made a lease; None if it is gone or does not say.  Raises StoreError."""
+        """The maker of a lease; None if the lease is gone or does not name it.  Raises StoreError."""
         if (pack, epoch) not in self._owners:
             path = self.store.lease(pack, epoch)
             try:
@@ -133,32 +130,25 @@ class LeaseFiles:
                 if value is None:
                     return None
                 self._owners[pack, epoch] = Owner.from_json(value)
-            except DamagedFile as error:
-                self._cannot_tell(pack, epoch, error)
-            except ValueError as error:
-                self._cannot_tell(pack, epoch, DamagedFile(path, str(error), _ADVICE))
+            except (DamagedFile, ValueError) as error:
+                damage = error if isinstance(error, DamagedFile) else DamagedFile(path, str(error), _ADVICE)
+                self.damaged.append(damage)
+                self._owners[pack, epoch] = None
         return self._owners[pack, epoch]
 
     def kills(self, pack: str, epoch: int) -> Kills | None:
-        """The count of kills for memory that a lease's maker saw; None if it is gone or says nothing.
-
-        Raises StoreError.
-        """
+        """The count of kills for memory that a lease's maker saw; None if it does not tell.  Raises StoreError."""
         try:
             return Kills.from_json((read_mapping(self.store.lease(pack, epoch), _ADVICE) or {}).get(MEMORY))
         except DamagedFile:
             return None
 
     def now(self) -> float:
-        """The file server's clock; where nothing can be written, this host's has to do."""
+        """The file server's clock; this host's if nothing can be written there."""
         try:
             return server_time(self.store.leases_folder)
         except StoreError:
             return time.time()
-
-    def _cannot_tell(self, pack: str, epoch: int, error: DamagedFile) -> None:
-        self.damaged.append(error)
-        self._owners[pack, epoch] = None
 
     def _all(self) -> Iterable[tuple[str, int]]:
         """Pack and epoch of every lease."""
@@ -169,5 +159,5 @@ class LeaseFiles:
 
 
 def ended(store: Store, packs: Collection[str]) -> set[str]:
-    """Those of the packs that have ended.  Raises StoreError."""
+    """The packs among these that have ended.  Raises StoreError."""
     return set(packs) & set(names(store.done_folder))

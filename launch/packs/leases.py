@@ -1,12 +1,14 @@
-"""Who trains which pack: leases made of files, for many workers on a shared file system without locks.
+"""Leases of packs, made of files, for many workers on a shared file system without locks.
 
 A lease is a file `<pack>.<epoch>`, linked into place, which succeeds for one worker only. Its holder touches it now
-and then. Once it has gone untouched too long, or its holder is known to be gone, another worker may link epoch + 1. No
-lease is ever rewritten: an old holder that comes back finds the higher epoch and stops. The clock is the file server's.
-Made for NFS, where others see a new file or a touch only when their caches expire: leases should last minutes there.
+and then. Once it has been untouched for too long, or its holder is known to be gone, another worker may link epoch + 1.
+No lease is ever rewritten: an old holder that comes back finds the higher epoch and stops. The clock is the file
+server's. Made for NFS, where others see a new file or a touch only when their caches expire: leases should last minutes
+there.
 """
 
 import contextlib
+import dataclasses
 import json
 import logging
 import os
@@ -23,14 +25,13 @@ from plasticity_lab.records.store import Store
 
 log = logging.getLogger(__name__)
 ENDED_IN_A_ROW = 16
-"""When this many packs in a row turn out to have ended, the folder that names all of them is listed again."""
-
+"""After this many ended packs in a row, the folder that names all ended packs is listed again."""
 CLOCKS_APART_SECONDS = 5.0
-"""Clocks that are as far apart are reported, since times in leases and logs would not fit together."""
+"""A larger difference of clocks is reported, since times in leases and logs would not fit together."""
 
 
 class LostLease(Exception):
-    """Another worker has taken the pack over, or it is done: whoever held it must write nothing more of it."""
+    """Another worker has taken the pack over, or it is done: its former holder must write nothing more of it."""
 
 
 class Lease:
@@ -43,14 +44,14 @@ class Lease:
         self._owner = owner
 
     def beat(self, surely: bool = False) -> None:
-        """Says that the holder is alive.  Raises LostLease if the pack is no longer its own; StoreError.
+        """Shows that the holder is alive.  Raises LostLease if the pack is no longer its own; StoreError.
 
-        surely: over NFS a later lease may go unseen for up to a minute, unless it is looked for as `stands` does.
+        surely: over NFS a later lease may stay unseen for up to a minute, except for a look as `stands` takes.
         """
         self._touch(None, stands if surely else seen)
 
     def finish(self, content: Mapping[str, Any]) -> bool:
-        """Marks the pack as done; content: how it ended.  Returns False if it was marked already.
+        """Marks the pack as done; content: its ending.  Returns False if it was marked already.
 
         Raises LostLease if the pack is no longer the holder's; StoreError.
         """
@@ -72,17 +73,14 @@ class Lease:
             if not lost:
                 try:
                     os.utime(path, times)
-                except FileNotFoundError:  # who took the pack over has ended it, and removed its leases
+                except FileNotFoundError:  # a worker that took the pack over has ended it, and removed its leases
                     lost = True
         if lost:
             raise LostLease(f"Pack {self.pack} was taken over from {self._owner}.")
 
 
 class Leases:
-    """The leases of a store, as one worker makes and meets them.
-
-    seconds: how long a lease holds without being touched.  owner: who claims.
-    """
+    """The leases of a store, for one worker.  seconds: how long a lease holds untouched. owner: the worker."""
 
     def __init__(self, store: Store, seconds: float, owner: Owner) -> None:
         self.store = store
@@ -94,13 +92,12 @@ class Leases:
         self._held_until: dict[tuple[str, int], float] = {}
 
     def claim(self, packs: Sequence[str], wanted: Callable[[str], bool] = lambda pack: True) -> Lease | None:
-        """The first of the packs that has not ended, is not held, and is wanted; None if there is none now.
+        """A lease of the first pack that has not ended, is not held, and is wanted; None if there is none now.
 
-        Those whose last holder vanished come last: a pack that kills its workers must not take all of them from the
-        other packs. Where all are held this lists the leases and opens few files: hundreds of workers may wait.
-        Raises StoreError.
+        Packs whose last holder vanished come last: a pack that kills its workers must not take all of them from the
+        other packs. If all are held, few files are opened, since hundreds of workers may wait.  Raises StoreError.
         """
-        # Leases before endings: a pack that ends in between has lost its lease only after it was marked.
+        # Leases before endings: a pack that ends in between loses its lease only after it is marked.
         epochs = self._files.epochs()
         now = time.monotonic()
         self._held_until = {key: until for key, until in self._held_until.items() if epochs.get(key[0]) == key[1]}
@@ -108,8 +105,8 @@ class Leases:
         if not candidates:
             return None
         kills = oom_kills()
-        content = json.dumps(self.owner.as_json() | ({MEMORY: kills.as_json()} if kills else {})).encode()
-        # One file serves as clock and as the lease of whichever pack is free.
+        content = json.dumps(self.owner.as_json() | ({MEMORY: dataclasses.asdict(kills)} if kills else {})).encode()
+        # One file serves as clock and as the lease of any pack that is free.
         with beside(self.store.leases_folder / "claim", content) as claim:
             with disk_errors("read", claim):
                 server = os.stat(claim).st_mtime
@@ -134,7 +131,7 @@ class Leases:
         return None
 
     def left(self, packs: Collection[str]) -> list[str]:
-        """Those of the packs that are not known to have ended.  Looks at nothing: `done` and `claim` find it out."""
+        """The packs that are not known to have ended.  Reads no file: `done` and `claim` find ends."""
         return [pack for pack in packs if pack not in self._ended]
 
     def holds(self, pack: str) -> bool:
@@ -148,10 +145,10 @@ class Leases:
     def vanished(
         self, lease: Lease, since: int, died: Callable[[Owner], bool] = lambda owner: False
     ) -> tuple[int, int]:
-        """How many holders of a lease's pack have gone without giving it back, after the one of epoch `since`.
+        """The number of holders of a lease's pack, after epoch `since`, that vanished without giving it back.
 
-        Returns also how many of them have evidently been killed because memory ran out: this machine counts such kills,
-        and `died` may know more.
+        Returns also how many of them were evidently killed because memory ran out: this machine counts such kills, and
+        `died` may know of more.
         """
         count = of_memory = 0
         next_owner, next_kills = self.owner, oom_kills()
@@ -164,13 +161,13 @@ class Leases:
         return count, of_memory
 
     def done(self, packs: Collection[str]) -> set[str]:
-        """Those of the packs that have ended.  Raises StoreError."""
-        found = ended(self.store, packs)
-        self._ended |= found
-        return found
+        """The packs among these that have ended.  Raises StoreError."""
+        done = ended(self.store, packs)
+        self._ended |= done
+        return done
 
     def state(self, packs: Collection[str]) -> dict[str, PackState]:
-        """How each of the packs stands for this worker.  Raises StoreError."""
+        """Pack → its state for this worker.  Raises StoreError."""
         return self._files.states(packs, self.seconds, self.owner)
 
     def inherited(self, pack: str) -> bool:
@@ -181,7 +178,7 @@ class Leases:
     def _vanished(self, pack: str, epoch: int, next_owner: Owner) -> bool:
         """Whether the holder of a lease that has run out never gave it back, and Slurm did not restart its job.
 
-        next_owner: who holds the pack next.
+        next_owner: the next holder of the pack.
         """
         if self._files.touched(pack, epoch) in (None, RELEASED):
             return False
@@ -189,13 +186,13 @@ class Leases:
         return owner is None or not owner.precedes(next_owner)
 
     def _name_damaged(self) -> None:
-        """A line in the log for each lease that cannot be read, once."""
+        """Logs each lease that cannot be read, once."""
         for error in self._files.damaged[self._named :]:
             log.warning("%s", error)
         self._named = len(self._files.damaged)
 
     def _may_be_free(self, pack: str, epochs: Mapping[str, int], now: float) -> bool:
-        """Whether it is worth opening files to learn whether a pack is free, by what was seen of its lease before."""
+        """Whether a pack may be free, by the last look at its lease: only then files are opened."""
         epoch = epochs.get(pack)
         if epoch is None or now >= self._held_until.get((pack, epoch), 0.0):
             return True
@@ -203,9 +200,9 @@ class Leases:
         return owner is not None and self._files.is_gone(owner, self.owner)
 
     def _is_held(self, pack: str, epoch: int, server: float) -> bool:
-        """Whether a lease must be respected; one that must cannot have run out before its time.
+        """Whether a lease must be respected.  server: the file server's time now.
 
-        server: now by the clock of the file server.
+        If so, it is not looked at again before it can have run out.
         """
         touched = self._files.touched(pack, epoch)
         held = self._files.is_held(pack, epoch, touched, server, self.seconds, self.owner)
@@ -213,13 +210,13 @@ class Leases:
         if not held:
             return False
         if touched is not None:
-            # A holder that gives its pack back is noticed by then too.
+            # A holder that gives its pack back is noticed after half the time too.
             still = min(self.seconds - (server - touched), self.seconds / 2)
             self._held_until[pack, epoch] = time.monotonic() + max(0.0, still)
         return True
 
     def _has_ended(self, pack: str, in_a_row: int) -> bool:
-        """Whether a pack has ended.  in_a_row: how many had just before."""
+        """Whether a pack has ended.  in_a_row: the number of ended packs just before."""
         if pack in self._ended:
             return True
         if in_a_row == ENDED_IN_A_ROW:
@@ -229,7 +226,7 @@ class Leases:
         return pack in self._ended
 
     def _linked(self, claim: Path, pack: str, epochs: Mapping[str, int]) -> Lease | None:
-        """The next lease of a pack, made of a complete file; None if another was faster, or the pack has just ended."""
+        """The next lease of a pack, from a complete file; None if another was faster, or the pack has just ended."""
         self._name_damaged()
         epoch = epochs.get(pack, -1) + 1
         if not link_once(claim, self.store.lease(pack, epoch)):
@@ -243,14 +240,14 @@ class Leases:
 
 
 def clear_leases(store: Store, pack: str, last: int) -> None:
-    """Removes the leases of a pack that has ended, up to that of epoch `last`; one that resists is left."""
+    """Removes the leases of a pack that has ended, up to epoch `last`; a file that cannot be removed stays."""
     for epoch in range(last + 1):
         with contextlib.suppress(OSError):
             store.lease(pack, epoch).unlink()
 
 
 def say_if_clocks_differ(store: Store) -> None:
-    """Says that the file server's clock and this machine's differ, where that is seen."""
+    """Logs a difference between the file server's clock and this machine's."""
     with contextlib.suppress(StoreError):
         apart = clock_offset(store.leases_folder)
         if abs(apart) > CLOCKS_APART_SECONDS:

@@ -1,4 +1,4 @@
-"""Finding what a command is about: the store, and a run or a sweep by the beginning of its id."""
+"""Finding the store of a command, and a run or a sweep by the beginning of its id."""
 
 import argparse
 import os
@@ -21,7 +21,7 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 
 def add_config_dir(parser: argparse.ArgumentParser) -> None:
-    """The option that names a folder of a user's options; every command may import the classes of these."""
+    """The option that names a folder of a user's options; commands may import the classes of these options."""
     parser.add_argument(
         "--config-dir", "-cd", metavar="FOLDER", help="a folder with your options, as the main command takes it: "
         "records and plans may then name their classes"
@@ -34,7 +34,7 @@ def config_dir_words(options: argparse.Namespace) -> list[str]:
 
 
 def add_sweep(parser: argparse.ArgumentParser) -> None:
-    """The sweep that a command is about, as `sweep_named` takes it, and its store."""
+    """The argument that names a sweep, as `sweep_named` takes it, and the option of its store."""
     parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; not needed where there is only one")
     add_store(parser)
 
@@ -48,12 +48,12 @@ def store_there(root: Path) -> Store:
 
 
 def in_order(store: Store) -> list[str]:
-    """The same, in the order in which they were planned last.  Raises StoreError."""
+    """The sweeps of a store, in the order in which they were last planned.  Raises StoreError."""
     return sorted(sweeps_of(store), key=lambda sweep: store.plan(sweep).stat().st_mtime)
 
 
 def sweep_named(store: Store, start: str | None) -> str:
-    """The sweep with an id that begins with `start`; if that is None, the only one there is.  Raises StoreError."""
+    """The sweep whose id begins with `start`; if that is None, the store's only sweep.  Raises StoreError."""
     known = sweeps_of(store)
     if start is None and len(known) != 1:
         raise StoreError(f"{store.root} holds {len(known)} sweeps; say which, as `python -m launch status` lists them.")
@@ -76,12 +76,12 @@ def runs_of(store: Store, plans: Iterable[Plan]) -> set[str]:
 
 def the_one(start: str, known: Collection[str], what: str, store: Store) -> str:
     """The only id that begins with `start`.  what: «run» or «sweep».  Raises StoreError naming the possible ones."""
-    found = sorted(each for each in known if each.startswith(start))
-    if start in found:
+    matches = sorted(id for id in known if id.startswith(start))
+    if start in matches:
         return start
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
         there = f"; there are {some(sorted(known))}" if known else "; there is none"
         raise StoreError(f"There is no {what} {start} in {store.root}{there}.")
-    raise StoreError(f"{start} is the beginning of {len(found)} {what}s: {some(found)}; give more of it.")
+    raise StoreError(f"{start} is the beginning of {len(matches)} {what}s: {some(matches)}; give more of it.")

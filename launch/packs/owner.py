@@ -1,8 +1,8 @@
-"""Who holds a lease, and by what one sees that it has died.
+"""The owner of a lease, and the evidence that it has died.
 
-An owner is a process of a host, and under Slurm the job that started it. One that the kernel kills for lack of memory
-cannot say it itself. So its lease keeps how often that has happened in its control group when the pack was taken. If
-the count has grown when the next worker of that group looks, that is the evidence.
+An owner is a process of a host, and under Slurm the job that started it. A process that the kernel kills for lack of
+memory cannot report that itself. So a lease holds the count of such kills in its owner's control group when the pack
+was taken. If the next worker of that group finds a higher count, that is the evidence.
 """
 
 import dataclasses
@@ -16,19 +16,21 @@ from typing import Any
 from plasticity_lab.process.control_groups import folders
 from plasticity_lab.records.damage import fault_of_fields
 
+_FIELDS = {"host": str, "pid": int}
 _FURTHER = {"started": str | None, "job": str | None, "task": str | None, "restart": int, "cluster": str | None}
+"""Earlier versions left out some of these."""
 _ENDED = "ended"
 MEMORY = "memory"
-"""The key under which a lease keeps it."""
+"""The key of a lease's `Kills`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Owner:
     """A process that cannot be mistaken for a later one of the same number.
 
-    `host` names the machine, and the container where the process numbers are a container's own; host names must be
-    distinct. `started` says when the process started, `restart` how often Slurm has requeued the job before. `cluster`
-    is the name of the cluster whose job it is: two clusters count their jobs from the same numbers.
+    host: the machine, and the container if process numbers are a container's own; host names must be distinct. started:
+    when the process started. restart: how often Slurm has requeued the job. cluster: the job's, since two clusters
+    count their jobs from the same numbers.
     """
 
     host: str
@@ -40,10 +42,10 @@ class Owner:
     cluster: str | None = None
 
     def precedes(self, other: "Owner") -> bool:
-        """Whether this was the same Slurm job before a requeue that led to the other.
+        """Whether this is the same Slurm job as the other, before a requeue.
 
-        Only the later may inherit: after a node failure both can be alive, and would steal from each other in turn.
-        Leases of earlier versions do not name the cluster: then the numbers of job and task have to do.
+        Only the later one may inherit: after a node failure both can be alive, and would steal from each other in turn.
+        Leases of earlier versions do not name the cluster: then the numbers of job and task decide.
         """
         same = self.job is not None and (self.job, self.task) == (other.job, other.task)
         elsewhere = None not in (self.cluster, other.cluster) and self.cluster != other.cluster
@@ -51,25 +53,23 @@ class Owner:
 
     @property
     def job_name(self) -> str | None:
-        """Its job as Slurm's commands name it: 12, or 12_3 in an array; None for a local worker."""
+        """The name of its job in Slurm's commands: 12, or 12_3 in an array; None for a local worker."""
         return self.job if self.task is None else f"{self.job}_{self.task}"
 
     def as_json(self) -> dict[str, Any]:
-        """What a lease file holds."""
+        """The content of a lease file."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_json(cls, value: Any) -> "Owner":
-        """The owner that a lease file names; what a later version may add is ignored.
+        """The owner that a lease file names; further fields, of later versions, are ignored.
 
-        Raises ValueError that says what is wrong with the value, as «is not a mapping».
+        Raises ValueError with the fault of the value, as «is not a mapping».
         """
-        if fault := fault_of_fields(value, {"host": str, "pid": int}):
+        fields = _FIELDS | {name: kind for name, kind in _FURTHER.items() if isinstance(value, dict) and name in value}
+        if fault := fault_of_fields(value, fields):
             raise ValueError(fault)
-        known = {name: value[name] for name in ("host", "pid", *_FURTHER) if name in value}
-        if fault := fault_of_fields(known, {name: kind for name, kind in _FURTHER.items() if name in known}):
-            raise ValueError(fault)
-        return cls(**known)
+        return cls(**{name: value[name] for name in fields})
 
     def __str__(self) -> str:
         job = "" if self.job is None else f", job {self.job_name}"
@@ -77,7 +77,7 @@ class Owner:
 
 
 def this_owner() -> Owner:
-    """The owner that this process is."""
+    """This process."""
     environment = os.environ
     return Owner(
         host=_host(),
@@ -91,7 +91,7 @@ def this_owner() -> Owner:
 
 
 def is_dead_here(owner: Owner) -> bool:
-    """Whether the owner was a process of this host that has ended. False where that cannot be known from here."""
+    """Whether the owner was a process of this host and has ended. False if that cannot be known from here."""
     if owner.host != _host():
         return False
     try:
@@ -99,7 +99,7 @@ def is_dead_here(owner: Owner) -> bool:
     except ProcessLookupError:
         return True
     except PermissionError:
-        pass  # somebody else's process: it is there
+        pass  # another user's process: it is there
     started = _started(owner.pid)
     if started is _ENDED:
         return True
@@ -118,9 +118,9 @@ def _host() -> str:
 
 
 def _started(pid: int) -> str | None:
-    """When a process started: the boot and the clock ticks since, or what ps says; None if it does not show.
+    """When a process started: the boot and the clock ticks since, or by ps; None if neither tells.
 
-    _ENDED if it has ended and only waits to be collected by its parent.
+    _ENDED if the process has ended and only waits to be collected by its parent.
     """
     try:
         # The name in the second field may hold spaces and brackets; after its last bracket come plain fields.
@@ -139,28 +139,24 @@ def _started(pid: int) -> str | None:
 
 @dataclasses.dataclass(frozen=True)
 class Kills:
-    """group: a control group, and the boot of the machine that it is of. count: its kills for memory so far."""
+    """group: a control group, with the boot of its machine. count: its kills for memory so far."""
 
     group: str
     count: int
 
-    def as_json(self) -> dict[str, Any]:
-        """What a lease file holds."""
-        return dataclasses.asdict(self)
-
     @classmethod
     def from_json(cls, value: Any) -> "Kills | None":
-        """What a lease file says; None if nothing."""
+        """The count in a lease file; None if it has none."""
         return None if fault_of_fields(value, {"group": str, "count": int}) else cls(value["group"], value["count"])
 
     @staticmethod
     def came(before: "Kills | None", after: "Kills | None") -> bool:
-        """Whether a process of the same group was killed between two looks."""
+        """Whether a process of the same group was killed between two counts."""
         return before is not None and after is not None and before.group == after.group and after.count > before.count
 
 
 def oom_kills() -> Kills | None:
-    """The kills for memory in this process's control group; None where the system does not say."""
+    """The kills for memory in this process's control group; None if the system does not count them."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:

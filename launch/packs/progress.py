@@ -1,38 +1,52 @@
-"""How far packs have come: a small file of each running pack."""
+"""How far packs have come, what their workers pause for, and the seconds that they still need.
 
-from collections.abc import Mapping, Sequence
+Each running pack has two small files: its progress, and the present pause of its training.
+"""
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping, write_mapping
+from launch.packs.endings import ending_of
+from launch.plan.speed import makespan
+from launch.wording import in_time
+from plasticity_lab import waits
+from plasticity_lab.errors import StoreError
+from plasticity_lab.process.beside import beside
+from plasticity_lab.records.damage import DamagedFile, read_fields, write_mapping
+from plasticity_lab.records.files import disk_errors, names
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import REFILLED, flags_of_parts
+from plasticity_lab.waits import TRAINING
+
+if TYPE_CHECKING:
+    from plasticity_lab.records.journal import Journal
 
 _FIELDS = {"steps": int, "diverged": int, "seconds": int | float, "lately": dict, "parts": list, "refills": list}
+_EARLIER = {"diverged": 0, "seconds": 0.0, "lately": {}, "parts": [], "refills": []}
+"""Earlier versions did not write these fields."""
 _ADVICE = "how far its pack is shows again when the pack trains"
-
-
-class Measured(Protocol):
-    """The part of a journal that progress needs."""
-
-    steps: int
-    diverged: np.ndarray
-
-    def lately(self) -> dict[str, float]:
-        """What its runs measured last, by name."""
-        ...
+_PAUSE_FIELDS = {"doing": str, "of": str, "seconds": int | float}
+FROM_SECONDS, AGAIN_SECONDS, LOOK_SECONDS = 1.0, 5.0, 0.25
+"""The length from which a pause is noted; the seconds between notes of its length; between looks at the process."""
+SETTLED_SECONDS = 10.0
+"""A pack's own pace counts once it has trained this long."""
+ENOUGH = 100
+"""The ends of this many packs suffice to predict the others."""
 
 
 @dataclass(frozen=True)
 class Reached:
     """How far one pack has come: steps of each of its runs, how many of these diverged, seconds of training.
 
-    lately: what its runs measured last, by name, where it is reported. parts: by which code it was trained, as
-    `training_code.parts_from` has them; none where its worker was of an earlier version. refills: the steps at which
-    its replay memory began empty again.
+    lately: name → the latest measurement of its runs, if the agent reports it. parts: the code that trained it, as
+    `training_code.parts_from` returns it; empty if the worker had an earlier version. refills: the steps at which its
+    replay memory began empty again.
     """
 
     steps: int
@@ -44,12 +58,12 @@ class Reached:
 
     @property
     def flags(self) -> list[str]:
-        """Those that the records of its runs will have because of how it was interrupted."""
+        """The flags that its interruptions will leave in the records of its runs."""
         return flags_of_parts(self.parts) + ([REFILLED] if self.refills else [])
 
     @property
     def kind(self) -> str | None:
-        """The kind of device that trains or trained it last; None where that is not known."""
+        """The kind of device that trained it last; None if it is not known."""
         return self.parts[-1].get("kind") if self.parts else None
 
 
@@ -59,44 +73,153 @@ NOWHERE = Reached(0, 0, 0.0)
 def write_progress(
     store: Store,
     pack: Pack,
-    journal: Measured,
+    journal: "Journal",
     seconds: float,
     parts: Sequence[Mapping[str, Any]] = (),
     refills: Sequence[int] = (),
 ) -> None:
-    """Says in the store how far a running pack has come, in how many seconds of training, by which code (`parts`), and
-    at which steps its replay memory began empty again.  Raises StoreError.
-    """
-    far = {"steps": int(journal.steps), "diverged": int((journal.diverged > 0).sum()), "seconds": round(seconds, 3)}
-    further = {"lately": journal.lately(), "parts": list(parts)} | ({"refills": list(refills)} if refills else {})
-    write_mapping(store.progress(pack.id), far | further)
+    """Writes how far a running pack has come; seconds, parts and refills as in `Reached`.  Raises StoreError."""
+    progress = {
+        "steps": int(journal.steps),
+        "diverged": int((journal.diverged > 0).sum()),
+        "seconds": round(seconds, 3),
+        "lately": journal.lately(),
+        "parts": list(parts),
+    }
+    write_mapping(store.progress(pack.id), progress | ({"refills": list(refills)} if refills else {}))
 
 
 def read_progress(store: Store, pack: str) -> Reached | None:
-    """How far a pack that has not ended has come; None where it says nothing.  Raises DamagedFile; StoreError."""
-    path = store.progress(pack)
-    value = read_mapping(path, _ADVICE)
+    """How far a pack has come that has not ended; None without a file.  Raises DamagedFile; StoreError."""
+    value = read_fields(store.progress(pack), _FIELDS, _ADVICE, _EARLIER)
     if value is None:
         return None
-    known = {
-        "diverged": 0,
-        "seconds": 0.0,
-        "lately": {},
-        "parts": [],
-        "refills": [],
-        **value,
-    }  # earlier versions did not write these
-    if fault := fault_of_fields(known, _FIELDS):
-        raise DamagedFile(path, fault, _ADVICE)
-    lately = {name: number for name, number in known["lately"].items() if isinstance(number, int | float)}
-    return Reached(
-        known["steps"], known["diverged"], known["seconds"], lately, tuple(known["parts"]), tuple(known["refills"])
-    )
+    lately = {name: number for name, number in value["lately"].items() if isinstance(number, int | float)}
+    return Reached(value["steps"], value["diverged"], value["seconds"], lately, value["parts"], value["refills"])
 
 
 def reached(store: Store, pack: str) -> Reached:
-    """The same; at its beginning where the pack says nothing, or its file is damaged.  Raises StoreError."""
+    """The same; NOWHERE if there is no file, or it is damaged.  Raises StoreError."""
     try:
         return read_progress(store, pack) or NOWHERE
     except DamagedFile:
         return NOWHERE
+
+
+@dataclass(frozen=True)
+class Pause:
+    """doing: in one word ("compiling"). of: the object, in a few words. seconds: its length when it was noted last."""
+
+    doing: str
+    of: str
+    seconds: float
+
+    @property
+    def words(self) -> str:
+        """«compiling kernels for 0:00:12»."""
+        return f"{self.doing} {self.of} for {in_time(self.seconds)}"
+
+
+def read_pause(store: Store, pack: str) -> Pause | None:
+    """The pause of a pack's worker; None if it trains, or the file is damaged."""
+    try:
+        value = read_fields(store.pause(pack), _PAUSE_FIELDS, "")
+    except DamagedFile:
+        return None
+    return None if value is None else Pause(value["doing"], value["of"], value["seconds"])
+
+
+@contextlib.contextmanager
+def noted(store: Store, pack: str, state: Callable[[str], None] = lambda state: None) -> Iterator[None]:
+    """Around a pack's training: a thread notes its pauses, and removes the note afterwards.
+
+    state: that thread calls it with each new state, as "compiling"; with TRAINING after a pause.
+    """
+    with beside(f"pauses of {pack}", functools.partial(_note, store.pause(pack), state)):
+        yield
+
+
+def _note(path: Path, state: Callable[[str], None], over: threading.Event) -> None:
+    is_noted, due = path.exists(), 0.0  # a worker that was killed leaves its note
+    known, words = TRAINING, ("", "")
+    while not over.wait(LOOK_SECONDS):
+        wait = waits.current()
+        if wait is not None and wait.seconds < FROM_SECONDS:
+            continue
+        before, known = known, TRAINING if wait is None else wait.doing
+        if known != before:
+            state(known)
+        with contextlib.suppress(StoreError):  # training goes on, and so does this once the store works again
+            if wait is None and is_noted:
+                _forget(path)
+                is_noted, words = False, ("", "")
+            elif wait is not None and ((wait.doing, wait.of) != words or wait.seconds >= due):
+                write_mapping(path, {"doing": wait.doing, "of": wait.of, "seconds": round(wait.seconds, 1)})
+                is_noted, words, due = True, (wait.doing, wait.of), wait.seconds + AGAIN_SECONDS
+    if known != TRAINING:
+        state(TRAINING)
+    with contextlib.suppress(StoreError):
+        _forget(path)
+
+
+def _forget(path: Path) -> None:
+    with disk_errors("write", path):
+        path.unlink(missing_ok=True)
+
+
+def seconds_needed(
+    asked: Sequence[Pack], packs: Sequence[Pack], far: Mapping[str, Reached], took: Mapping[str, float]
+) -> dict[str, float]:
+    """Pack → the seconds that it still needs: at its own pace, or as planned, corrected by the pace of its sweep.
+
+    asked: the packs to predict. packs: all of the sweep. far: pack → how far it is, for begun packs. took: pack → the
+    seconds that it took, for ended packs.
+    """
+    planned = taken = 0.0
+    for pack in packs:
+        if pack.id in took:
+            planned, taken = planned + pack.seconds, taken + took[pack.id]
+        elif (now := far.get(pack.id, NOWHERE)).seconds > SETTLED_SECONDS:
+            planned, taken = planned + pack.seconds * now.steps / pack.steps, taken + now.seconds
+    pace = taken / planned if planned else 1.0
+
+    def needed(pack: Pack) -> float:
+        now = far.get(pack.id, NOWHERE)
+        if now.steps and now.seconds > SETTLED_SECONDS:
+            return (pack.steps - now.steps) * now.seconds / now.steps
+        return pace * pack.seconds * (1 - now.steps / pack.steps)
+
+    return {pack.id: needed(pack) for pack in asked}
+
+
+def until_the_last(held: Sequence[float], waiting: Sequence[float], any_waits: bool) -> float | None:
+    """Seconds until all packs have ended, if each worker takes the next waiting one when it is free.
+
+    held, waiting: the seconds that the packs need. any_waits: whether a run waits. None if a run waits without workers.
+    """
+    if not held:
+        return None if any_waits else 0.0
+    return makespan(held, waiting)
+
+
+class Pace:
+    """A worker's questions about its sweep's pace. It reads the ends of a few packs, each once."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._took: dict[str, float | None] = {}
+
+    def seconds_needed(self, asked: Pack, packs: Mapping[str, Pack], left: Sequence[str]) -> float:
+        """Seconds until the end of a pack, begun or not.
+
+        packs: id → pack, of the sweep. left: the ids of packs that have not ended.  Raises StoreError.
+        """
+        for pack in packs.keys() - {*left} - self._took.keys():
+            if len(self._took) == ENOUGH:
+                break
+            ending = ending_of(self.store, pack)
+            self._took[pack] = None if ending is None else ending.seconds
+        took = {pack: seconds for pack, seconds in self._took.items() if seconds is not None}
+        begun = {asked.id, *left} & {*names(self.store.root / "packs")}
+        far = {pack: reached(self.store, pack) for pack in begun}
+        return seconds_needed([asked], list(packs.values()), far, took)[asked.id]

@@ -1,10 +1,10 @@
-"""Which pack trains a run, where packs of several plans hold it: two commands that plan at the same moment do not see
-each other's plans.
+"""The claims of packs on runs, for runs in packs of several plans.
 
-A claim is a file `<run>.<number>`, linked into place, which succeeds for one pack only; it names the pack and its
-sweep. A pack claims its runs before it is begun. The claim counts while the pack is held by a worker or has a
-checkpoint; after that another pack may link the next number, and the highest counts. When a pack ends its claims are
-removed, after the records of its runs are written: whoever claims a run looks afterwards whether it has been recorded.
+Two commands that plan at the same moment do not see each other's plans. So a pack claims its runs before it is begun. A
+claim is a file `<run>.<number>`, linked into place, which succeeds for one pack only; it names the pack and its sweep.
+The claim counts while a worker holds the pack, or the pack has a checkpoint. Afterwards another pack may link the next
+number, and the highest number counts. When a pack ends, its claims are removed after the records of its runs are
+written. So a pack that has claimed a run must then look for a record of the run.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from pathlib import Path
 from launch.packs.leases import Leases
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import latest_epoch
-from plasticity_lab.records.damage import DamagedFile, read_mapping
+from plasticity_lab.records.damage import DamagedFile, read_fields
 from plasticity_lab.records.files import beside, link_once, seen, stands
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.store import Store
@@ -25,27 +25,26 @@ from plasticity_lab.records.store import Store
 
 @dataclass(frozen=True)
 class Claim:
-    """Who trains a run: a pack, and the sweep in whose plan it is."""
+    """pack: it trains the run. sweep: the plan of this sweep has the pack."""
 
     pack: str
     sweep: str
 
 
 def claim_runs(store: Store, pack: Pack, sweep: str, leases: Leases) -> dict[str, Claim]:
-    """Claims the runs of a pack that has not been begun.  Returns run → who trains it, of those trained elsewhere.
+    """Claims the runs of a pack that has not been begun.  Returns run → claim, for runs that other packs train.
 
-    leases: they show whether other packs are held. All that could be claimed stays claimed.
-    Raises StoreError.
+    leases: they show whether other packs are held. The claims that succeed stay.  Raises StoreError.
     """
     content = json.dumps({"pack": pack.id, "sweep": sweep}).encode()
     with beside(store.claims_folder / "claim", content) as mine:
-        # In one order, whoever claims: then of two packs that share several runs one mostly has all of them.
+        # All packs claim in one order: then one of two packs that share several runs mostly gets all of them.
         claims = {run: _claim(store, run, pack.id, mine, leases) for run in sorted(pack.runs)}
     return {run: claim for run, claim in claims.items() if claim is not None}
 
 
 def _claim(store: Store, run: str, pack: str, mine: Path, leases: Leases) -> Claim | None:
-    """Claims a run for a pack with a file that says so; who trains it, where that is another pack."""
+    """Claims a run for a pack, by the complete file `mine`.  Returns the claim of another pack that trains the run."""
     number = 0
     while not link_once(mine, store.claim(run, number)):
         claim = _read(store, run, number)
@@ -66,9 +65,9 @@ def counts(store: Store, claim: Claim, leases: Leases) -> bool:
 
 
 def clear_claims(store: Store, pack: str, runs: Iterable[str]) -> None:
-    """Removes the claims of a pack that has ended or gives its runs up; one that resists is left.
+    """Removes the claims of a pack that has ended or gives its runs up; a file that cannot be removed stays.
 
-    Of a run that several packs have claimed the highest alone goes: without those below it a next one is not found.
+    If several packs have claimed a run, only the highest claim is removed: later claims are found by counting up.
     """
     for run in runs:
         with contextlib.suppress(OSError, StoreError):
@@ -79,11 +78,9 @@ def clear_claims(store: Store, pack: str, runs: Iterable[str]) -> None:
 
 
 def _read(store: Store, run: str, number: int) -> Claim | None:
-    """What a claim says; None if it is gone, or cannot be read.  Raises StoreError."""
+    """A claim; None if it is gone, or cannot be read.  Raises StoreError."""
     try:
-        value = read_mapping(store.claim(run, number), "")
+        value = read_fields(store.claim(run, number), {"pack": str, "sweep": str}, "")
     except DamagedFile:
         return None
-    if value is None or not isinstance(value.get("pack"), str) or not isinstance(value.get("sweep"), str):
-        return None
-    return Claim(value["pack"], value["sweep"])
+    return None if value is None else Claim(value["pack"], value["sweep"])

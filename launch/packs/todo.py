@@ -1,23 +1,20 @@
-"""What of a sweep is left to do: finished runs are skipped, unfinished packs of earlier plans adopted whole."""
+"""The work that is left of a sweep: finished runs are skipped, and unfinished packs of earlier plans adopted whole."""
 
 import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from launch.packs.begun_otherwise import chosen, looked_at_alike
-from launch.packs.endings import Ending, ending_of, write_ending
+from launch.packs.begun_otherwise import chosen
+from launch.packs.endings import Ending, end_unheld, ending_of
 from launch.packs.lease_files import LeaseFiles, ended
-from launch.packs.leases import clear_leases
-from launch.packs.run_claims import clear_claims
 from launch.wording import counted
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.checkpoint import clear_pack
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.files import names, seen
 from plasticity_lab.records.index_files import Digests, Outcome
 from plasticity_lab.records.kinds import sort_of
 from plasticity_lab.records.own_classes import digests_of_classes, same_code
-from plasticity_lab.records.plan import Pack, Plan, all_plans, read_plan, sweep_of
+from plasticity_lab.records.plan import Pack, all_plans, read_plan, sweep_of
 from plasticity_lab.records.record import add_asked_as, read_record, set_aside
 from plasticity_lab.records.record_facts import FINISHED, MEASURED, CorruptRecord
 from plasticity_lab.records.run_index import RunIndex
@@ -28,17 +25,18 @@ from plasticity_lab.run import Run
 
 @dataclass
 class Outstanding:
-    """A sweep's runs, sorted.
+    """The runs of a sweep, sorted.
 
-    finished: ids with a record that counts. renamed: those of them that are asked for under a further name.
-    without_weights: those of them that kept none. without_diagnostics: diagnostic → those of them that were trained
-    without it. edited: class of somebody's own → the finished runs that another
-    version of its code trained. left: the runs to train. given_up: run → how often it has failed, of
-    those that failed too often. widest: the most runs that may share a pack with one that failed. packs: pack → the
-    finished runs that it recorded. recorded: the packs that have recorded all of their runs. corrupt: what is wrong
-    with records, metrics or weights of runs that are left for that reason. index: by which all this was found.
+    index: the index that read their records. finished: ids with a record that counts. renamed: finished runs that are
+    asked for under a further name. without_weights: finished runs that kept none. without_diagnostics: diagnostic →
+    finished runs that were trained without it. edited: a user's class → finished runs that another version of its code
+    trained. left: the runs to train. given_up: run → how often it has failed, for runs that failed too often. widest:
+    run → the most runs of its pack, for runs that failed. packs: pack → the finished runs that it recorded. recorded:
+    the packs that have recorded all of their runs. corrupt: the damage of records, metrics or weights, whose runs are
+    left.
     """
 
+    index: RunIndex | None = None
     finished: list[str] = field(default_factory=list)
     renamed: list[Run] = field(default_factory=list)
     without_weights: list[str] = field(default_factory=list)
@@ -50,76 +48,72 @@ class Outstanding:
     packs: dict[str, list[str]] = field(default_factory=dict)
     recorded: set[str] = field(default_factory=set)
     corrupt: list[CorruptRecord] = field(default_factory=list)
-    index: RunIndex | None = None
 
 
 def outstanding(
     store: Store, runs: Sequence[Run], rerun: bool, retries: float, ended: Collection[str] = FINISHED
 ) -> Outstanding:
-    """Sorts a sweep's runs, and changes nothing.
+    """Sorts the runs of a sweep, and changes nothing.
 
-    A run whose record, metrics or weights cannot be read is trained again, and so is one that failed, at most `retries`
-    times; with `rerun` any, unless it was finished in an earlier rerun of the sweep that was interrupted. ended: the
-    statuses of runs that are finished for the command (see `ended_for`).
-    Raises ConfigError where a record is of another class under the same name.
+    A run is trained again if its record, metrics or weights cannot be read, or if it failed, at most `retries` times.
+    `rerun` trains every run again, except for those that an earlier, interrupted rerun of the sweep has finished.
+    ended: the statuses of runs that are finished for the command (see `ended_for`).
+    Raises ConfigError if a record is of another class under the same name.
     """
     index, digest = RunIndex(store), Digests()
-    found = Outstanding(index=index)
+    todo = Outstanding(index)
     again = _to_rerun(store, runs) if rerun else set()
     for run in runs:
-        outcome = _outcome(index, run, digest(run.trained_by), found)
+        outcome = _outcome(index, run, digest(run.trained_by), todo)
         if outcome is not None and (pack := outcome.pack):
-            its_runs = found.packs.setdefault(pack, [])
+            its_runs = todo.packs.setdefault(pack, [])
             its_runs += [run.id] if outcome.status in MEASURED else []
-            found.recorded |= {pack} if len(its_runs) == outcome.width else set()
+            todo.recorded |= {pack} if len(its_runs) == outcome.width else set()
         failed = outcome.failures if outcome is not None else 0
         if failed > retries and run.id not in again:
-            found.given_up[run.id] = failed
+            todo.given_up[run.id] = failed
         elif outcome is None or outcome.status not in ended or run.id in again:
-            found.left.append(run)
+            todo.left.append(run)
             if outcome is not None and failed:
-                # One that failed alone stays alone: among others it would hold them up again.
-                found.widest[run.id] = outcome.width or 1
+                # A run that failed alone stays alone: it would hold up other runs again.
+                todo.widest[run.id] = outcome.width or 1
         else:
-            found.finished.append(run.id)
+            todo.finished.append(run.id)
             if any(digest(name) not in outcome.names for name in run.asked_as):
-                found.renamed.append(run)
+                todo.renamed.append(run)
             if not outcome.keeps_weights and outcome.status in FINISHED:
-                found.without_weights.append(run.id)
-            for target in _edited(store, run):
-                found.edited.setdefault(target, []).append(run.id)
-            for name in _without(store, run):
-                found.without_diagnostics.setdefault(name, []).append(run.id)
-    return found
+                todo.without_weights.append(run.id)
+            _compare_with_record(store, run, todo)
+    return todo
 
 
-def _outcome(index: RunIndex, run: Run, classes: str, found: Outstanding) -> Outcome | None:
-    """How a run ended, if its record counts; why it does not is added to what is found."""
+def _outcome(index: RunIndex, run: Run, classes: str, todo: Outstanding) -> Outcome | None:
+    """The outcome of a run whose record counts.  The damage of any other record goes to `todo`."""
     try:
         outcome = index.of(run.id)
         if outcome is not None and run.targets and outcome.classes not in (None, classes):
             _check_classes(index.store, run)
     except CorruptRecord as error:
         with contextlib.suppress(CorruptRecord):
-            _check_classes(index.store, run)  # also where only the files beside the record are damaged
-        found.corrupt.append(error)
+            _check_classes(index.store, run)  # the record may be whole, and the files next to it damaged
+        todo.corrupt.append(error)
         return None
     return outcome
 
 
-def _edited(store: Store, run: Run) -> list[str]:
-    """The classes of somebody's own that have been edited since they trained a finished run."""
-    now = digests_of_classes(run.trained_by)
-    record = read_record(store, run.id) if now else None
-    known = {} if record is None else record["provenance"].get("classes", {})
-    return [target for target, digest in now.items() if not same_code(known.get(target, digest), digest)]
-
-
-def _without(store: Store, run: Run) -> list[str]:
-    """The diagnostics that are asked for and that a finished run's record lacks."""
-    asked = chosen(run)
-    record = read_record(store, run.id) if asked else None
-    return [name for name in asked if record is not None and name not in record["diagnostics"]]
+def _compare_with_record(store: Store, run: Run, todo: Outstanding) -> None:
+    """Adds a finished run to `edited` and `without_diagnostics`, if it was trained by other code, or without some."""
+    digests, asked = digests_of_classes(run.trained_by), chosen(run)
+    record = read_record(store, run.id) if digests or asked else None
+    if record is None:
+        return
+    trained_by = record["provenance"].get("classes", {})
+    for target, digest in digests.items():
+        if not same_code(trained_by.get(target, digest), digest):
+            todo.edited.setdefault(target, []).append(run.id)
+    for name in asked:
+        if name not in record["diagnostics"]:
+            todo.without_diagnostics.setdefault(name, []).append(run.id)
 
 
 def _check_classes(store: Store, run: Run) -> None:
@@ -130,7 +124,7 @@ def _check_classes(store: Store, run: Run) -> None:
 
 
 def how_to_try_again(given_up: Mapping[str, int]) -> str:
-    """What is said of runs that failed too often to be tried again.  given_up: run → how often it has failed."""
+    """A sentence about runs that failed too often to be tried again.  given_up: run → how often it has failed."""
     most = max(given_up.values())
     return (
         f"{counted(len(given_up), 'run')} failed {counted(most, 'time')} and will not be tried again, unless "
@@ -138,57 +132,45 @@ def how_to_try_again(given_up: Mapping[str, int]) -> str:
     )
 
 
-def tidied(store: Store, found: Outstanding, sweep: str, lease_seconds: float) -> list[str]:
+def tidied(store: Store, todo: Outstanding, sweep: str, lease_seconds: float) -> list[str]:
     """Sets damaged files of the runs aside, marks packs that have ended, and gives finished runs their new names.
 
-    Returns a line for each thing that was damaged.  Raises StoreError.
+    Returns a line for each run whose files are set aside.  Raises StoreError.
     """
-    if found.left or found.renamed:
+    if todo.left or todo.renamed:
         store.prepare()
-    with contextlib.suppress(StoreError):  # a store that cannot be written may be read all the same
-        mark_ended(store, found, lease_seconds)
-        if found.left:
+    with contextlib.suppress(StoreError):  # a store that cannot be written can still be read
+        mark_ended(store, todo, lease_seconds)
+        if todo.left:
             store.clear_unfinished(sweep)
-    if found.index is not None:
-        found.index.save()
-    return _settle(store, found)
-
-
-def _settle(store: Store, found: Outstanding) -> list[str]:
-    """Sets aside what corrupt runs have left, and gives finished runs their new names.
-
-    Returns a line for each run set aside.  Raises StoreError.
-    """
-    for run in found.renamed:
+    if todo.index is not None:
+        todo.index.save()
+    for run in todo.renamed:
         add_asked_as(store, run.id, run.asked_as)
-    return [f"{error} The record is {set_aside(store, error.run)} now." for error in found.corrupt]
+    return [f"{error} The record is {set_aside(store, error.run)} now." for error in todo.corrupt]
 
 
-def mark_ended(store: Store, found: Outstanding, lease_seconds: float) -> None:
-    """Marks packs as ended that have recorded all their runs, and whose workers were killed before they could do it.
+def mark_ended(store: Store, todo: Outstanding, lease_seconds: float) -> None:
+    """Marks packs as ended that recorded all their runs, but whose workers were killed before they could mark them.
 
     Without the mark their checkpoints would stay for ever.  Raises StoreError.
     """
-    open_packs = found.recorded & set(names(store.root / "packs"))
+    open_packs = todo.recorded & set(names(store.root / "packs"))
     open_packs -= ended(store, open_packs)
-    leases = LeaseFiles(store)
-    states = leases.states(open_packs, lease_seconds) if open_packs else {}
-    for pack in [pack for pack, state in states.items() if not state.held]:
-        write_ending(store, pack, Ending("done", error="", diverged=0), found.packs[pack])
-        clear_leases(store, pack, last=leases.epochs().get(pack, -1))
-        clear_pack(store, pack)
-        clear_claims(store, pack, found.packs[pack])
+    for pack, state in LeaseFiles(store).states(open_packs, lease_seconds).items():
+        if not state.held:
+            end_unheld(store, pack, Ending("done"), todo.packs[pack], todo.packs[pack])
 
 
 def adopted(
     store: Store, left: Sequence[Run], kind: str, lease_seconds: float, unreadable: list[StoreError]
 ) -> tuple[list[Pack], dict[str, Run]]:
-    """The unfinished packs of earlier plans in which the runs stand, and all runs of those packs.
+    """The unfinished packs of earlier plans that have some of the runs, and id → run for all runs of those packs.
 
-    A run belongs to the pack that first planned it until that pack ends. A pack that has been begun (it has a
-    checkpoint or a live lease) is always adopted; one that has not, if it is of this sort of device, shares no run with
-    those, and is to be looked at by the same diagnostics: otherwise its runs are planned anew. Why a plan cannot be
-    read is added to unreadable.
+    A run belongs to the first pack that planned it until that pack ends. A begun pack (with a checkpoint or a live
+    lease) is always adopted. Another pack is adopted if it is of this sort of device, shares no run with adopted packs,
+    and has the diagnostics that are asked for now; otherwise its runs are planned again. The reason why a plan cannot
+    be read is added to unreadable.
     """
     wanted = {run.id: run for run in left}
     packs: dict[str, Pack] = {}
@@ -205,44 +187,31 @@ def adopted(
         if pack.id not in begun:
             if sort_of(pack.kind) != sort_of(kind) or not taken.isdisjoint(pack.runs):
                 continue
-            if not all(looked_at_alike(wanted.get(run, known[run]), known[run]) for run in pack.runs):
+            if any(chosen(wanted.get(run, known[run])) != chosen(known[run]) for run in pack.runs):
                 continue
             taken |= set(pack.runs)
         kept.append(pack)
-    return kept, {run: _named(known[run], wanted.get(run)) for pack in kept for run in pack.runs}
+    runs = {run: known[run] for pack in kept for run in pack.runs}
+    return kept, {id: run.asked_also(wanted[id].asked_as) if id in wanted else run for id, run in runs.items()}
 
 
 def _to_rerun(store: Store, runs: Sequence[Run]) -> set[str]:
-    """The finished runs that a rerun trains: all, or where the last rerun was interrupted, those it had not trained."""
+    """The runs that a rerun trains: all of them, or those that the last rerun left when it was interrupted."""
     left: set[str] = set()
-    last = _last_plan(store, sweep_of(runs))
-    if last is not None and last.settings.rerun:
-        for pack in last.packs:
+    sweep = sweep_of(runs)
+    with contextlib.suppress(DamagedFile):  # `adopted` names a plan that cannot be read
+        last = read_plan(store, sweep) if store.plan(sweep).exists() else None
+        for pack in last.packs if last is not None and last.settings.rerun else ():
             ending = ending_of(store, pack.id)
             if ending is None or ending.failed:
                 left |= set(pack.runs)
     return left or {run.id for run in runs}
 
 
-def _last_plan(store: Store, sweep: str) -> Plan | None:
-    """The plan that the store has of a sweep; None if there is none that can be read."""
-    if not store.plan(sweep).exists():
-        return None
-    try:
-        return read_plan(store, sweep)
-    except DamagedFile:
-        return None  # `adopted` names it
-
-
 def _begun(store: Store, packs: Iterable[str], lease_seconds: float) -> set[str]:
-    """Those of the packs that have a checkpoint or a live lease."""
+    """The packs that have a checkpoint or a live lease."""
     begun = {pack for pack in packs if any(store.pack_folder(pack).glob("checkpoint.*"))}
-    # Asking how leases stand takes a look at the server's clock, which no dry run should need.
+    # The states of leases need the server's clock. So only packs with leases are asked for: no dry run needs it.
     leased = {lease.rpartition(".")[0] for lease in names(store.leases_folder)}.intersection(packs) - begun
-    states = LeaseFiles(store).states(leased, lease_seconds) if leased else {}
+    states = LeaseFiles(store).states(leased, lease_seconds)
     return begun | {pack for pack, state in states.items() if state.held}
-
-
-def _named(known: Run, asked: Run | None) -> Run:
-    """The run as the earlier plan has it, with the names under which it is asked for now."""
-    return known if asked is None else known.asked_also(asked.asked_as)

@@ -1,4 +1,4 @@
-"""Calibrations as they lie in the store: what was measured of a device, and the modes that somebody has set for it."""
+"""Calibrations in the store: the measurements of a device kind, and the modes that a user has set for it."""
 
 import contextlib
 import math
@@ -7,9 +7,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from launch.plan.figures import default_calibration
 from launch.plan.mode import MODES
-from launch.plan.speed import Calibration, Speed
+from launch.plan.speed import Calibration, Speed, default_calibration
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, is_aside, read_mapping, write_mapping
 from plasticity_lab.records.files import names
 from plasticity_lab.records.kinds import CPU_BEFORE, device_name, is_cpu
@@ -18,21 +17,30 @@ from plasticity_lab.records.store import Store
 _FIELDS = {"kind": str, "basis": str, "speeds": dict, "host_steps": dict, "modes": dict}
 _SPEED_FIELDS = {"width": dict, "step_seconds": dict, "flops": dict, "memory": int | float}
 _BEFORE = ("dense", "convolving")
-"""The speeds that old files had, beside the other fields."""
+"""The speeds of old files, which are next to their other fields."""
 _ADVICE = "plans take the default figures until `python -m launch calibrate` measures anew"
 
 
 def calibration_of(kind: str, store: Store) -> Calibration:
-    """The calibration of a device kind: as measured into the store on a device of that name, else what is shipped.
+    """The calibration of a device kind: as measured into the store on a device of that name, or the shipped figures.
 
-    Of a CPU also as earlier versions measured it.  Raises DamagedFile; StoreError if the disk does not answer.
+    For a CPU also as earlier versions measured it.  Raises DamagedFile; StoreError if the disk does not answer.
     """
     path, value = _found(kind, store)
-    return default_calibration(kind) if value is None else _calibration(path, value, default_calibration(kind))
+    default = default_calibration(kind)
+    return default if value is None else _calibration(path, value, default)
+
+
+def calibrated(store: Store, kind: str) -> tuple[Calibration, list[DamagedFile]]:
+    """The same; for a damaged file the shipped figures, and the damage.  Raises StoreError."""
+    try:
+        return calibration_of(kind, store), []
+    except DamagedFile as error:
+        return default_calibration(kind), [error]
 
 
 def _found(kind: str, store: Store) -> tuple[Path, dict[str, Any] | None]:
-    """The file of a device kind and what it holds; that of CPUs as earlier versions knew them where it has none."""
+    """The file of a device kind and its content; if a CPU has none, the one file of all CPUs of earlier versions."""
     path = store.calibration(device_name(kind))
     value = read_calibration(path)
     if value is None and is_cpu(kind):
@@ -42,19 +50,19 @@ def _found(kind: str, store: Store) -> tuple[Path, dict[str, Any] | None]:
 
 
 def damaged_calibrations(store: Store) -> list[DamagedFile]:
-    """What is wrong with calibrations of a store.  Raises StoreError."""
-    folder, found = store.root / "calibration", []
+    """The damage of calibrations of a store.  Raises StoreError."""
+    folder, damaged = store.root / "calibration", []
     for path in [folder / name for name in names(folder) if not is_aside(name)]:
         try:
             if (value := read_calibration(path)) is not None:
                 _calibration(path, value, default_calibration(value["kind"]))
         except DamagedFile as error:
-            found.append(error)
-    return found
+            damaged.append(error)
+    return damaged
 
 
 def read_calibration(path: Path) -> dict[str, Any] | None:
-    """What a file of the store's folder of calibrations holds, not looked into deeply; None where there is no file.
+    """The content of a calibration, with only its outermost fields checked; None if there is no file.
 
     Raises DamagedFile; StoreError.
     """
@@ -70,26 +78,22 @@ def read_calibration(path: Path) -> dict[str, Any] | None:
 
 
 def _calibration(path: Path, value: Mapping[str, Any], default: Calibration) -> Calibration:
-    """The calibration that a file holds, and the default's speeds that it lacks.  Raises DamagedFile."""
+    """The calibration of a file, with the default's speeds that it lacks.  Raises DamagedFile."""
     speeds = {name: _speed(path, name, speed, default.of(name)) for name, speed in value["speeds"].items()}
-    steps = value["host_steps"]
-    if not all(isinstance(each, int | float) and 0 <= each < math.inf for each in steps.values()):
+    if not _all_numbers(value["host_steps"], may_be_zero=True):
         raise DamagedFile(path, "holds numbers that cannot have been measured (under host_steps)", _ADVICE)
     if not all(mode in MODES for mode in value["modes"].values()):
         raise DamagedFile(path, f"holds modes that there are not (under modes); there are {', '.join(MODES)}", _ADVICE)
-    steps = {**default.host_steps, **steps}
+    steps = {**default.host_steps, **value["host_steps"]}
     return Calibration({**default.speeds, **speeds}, value["basis"], steps, value["modes"])
 
 
 def _speed(path: Path, name: str, value: Any, default: Speed) -> Speed:
-    """What was measured by one yardstick; a mode that was not is as the default has it.  Raises DamagedFile."""
+    """The measurement by one yardstick, with the default's figures of other modes.  Raises DamagedFile."""
     fault = fault_of_fields(value, _SPEED_FIELDS)
     if fault is None:
-        numbers = [*value["width"].values(), *value["flops"].values(), value["memory"]]
-        seconds = list(value["step_seconds"].values())
-        if not all(isinstance(number, int | float) for number in [*numbers, *seconds]):
-            fault = "holds something else than numbers"
-        elif not (all(0 < number < math.inf for number in numbers) and all(0 <= each < math.inf for each in seconds)):
+        positive = [value["width"], value["flops"], {"memory": value["memory"]}]
+        if not (all(map(_all_numbers, positive)) and _all_numbers(value["step_seconds"], may_be_zero=True)):
             fault = "holds numbers that cannot have been measured"
     if fault is not None:
         raise DamagedFile(path, f"{fault} (under {name})", _ADVICE)
@@ -101,10 +105,17 @@ def _speed(path: Path, name: str, value: Any, default: Speed) -> Speed:
     )
 
 
-def write_calibration(store: Store, kind: str, calibration: Calibration, facts: Mapping[str, Any]) -> None:
-    """Keeps a calibration in the store for later plans, with what was measured beside it.
+def _all_numbers(values: Mapping[str, Any], may_be_zero: bool = False) -> bool:
+    """Whether all values are finite positive numbers."""
+    return all(
+        isinstance(value, int | float) and 0 <= value < math.inf and (value or may_be_zero) for value in values.values()
+    )
 
-    Modes that were set before stay, where the calibration sets none.  Raises StoreError.
+
+def write_calibration(store: Store, kind: str, calibration: Calibration, facts: Mapping[str, Any]) -> None:
+    """Keeps a calibration in the store for later plans, with the facts of its measurement.
+
+    Modes that were set before stay if the calibration sets none.  Raises StoreError.
     """
     name = device_name(kind)
     with contextlib.suppress(DamagedFile):
@@ -119,8 +130,8 @@ def set_modes(store: Store, kind: str, modes: Mapping[str, str]) -> Mapping[str,
     Returns all that are set then.  Raises DamagedFile; StoreError.
     """
     _, before = _found(kind, store)
-    nothing = {"basis": default_calibration(kind).basis, "speeds": {}, "host_steps": {}, "modes": {}}
-    value = nothing if before is None else before
+    empty = {"basis": default_calibration(kind).basis, "speeds": {}, "host_steps": {}, "modes": {}}
+    value = empty if before is None else before
     together = {name: mode for name, mode in {**value["modes"], **modes}.items() if mode != "auto"}
     write_mapping(store.calibration(device_name(kind)), {**value, "kind": device_name(kind), "modes": together})
     return together

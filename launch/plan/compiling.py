@@ -1,22 +1,49 @@
-"""Whether code can be compiled and run on this machine, and where it is kept: where it cannot, runs train eagerly."""
+"""Compiling on this machine: whether it works, the folder of compiled code, and the seconds that it takes at first.
 
+If nothing can be compiled, runs train eagerly. Costs of runs do not contain the first compiling, because later runs of
+the same structure find the code on the disk. After training a pack, a worker leaves a mark next to its graphs, for
+later plans.
+"""
+
+import contextlib
 import ctypes
+import hashlib
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from launch.plan.device import cores, devices, kind_of
+from launch.plan.speed import makespan
+from launch.wording import in_time
+from plasticity_lab.agents.cost import Cost
 from plasticity_lab.process.account import cache_folder
+from plasticity_lab.records.kinds import is_cpu
+from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.provenance import cpu_model
+from plasticity_lab.run import Run
 
 FOLDER = "TORCHINDUCTOR_CACHE_DIR"
-"""The environment variable by which torch is told where to keep what it compiles."""
+"""The environment variable that names torch's folder for compiled code."""
 TRIAL = '#include <cmath>\nextern "C" double trial(double x) { return std::exp(x); }\n'
 TRIAL_SECONDS = 60
+PART_SECONDS = {
+    "linear": 8.1,
+    "linear_adam": 6.5,
+    "linear_gradients": 5.2,
+    "conv": 9.2,
+    "linear_sgd": 6.7,
+    "pool": 2.6,
+    "softmax": 2.5,
+    "pixels": 2.2,
+}
+"""CPU seconds of the C++ compiler for each of `kernels.operators.PARTS` (docs/speed.md)."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +61,9 @@ NO_COMPILER = NotCompiled("no C++ compiler", "there is no C++ compiler here; g++
 
 
 def compiled_folder() -> Path:
-    """Where compiled code is kept, for the next process to find: where torch is set to, or in the user's cache.
+    """The folder of compiled code for later processes: torch's own setting, or one in the user's cache.
 
-    A folder for each kind of processor: nodes that share a home must not share machine code.
+    Each kind of processor has its folder: nodes that share a home must not share machine code.
     """
     processor = re.sub(r"\W+", "-", cpu_model()).strip("-").lower()
     return Path(os.environ.get(FOLDER) or cache_folder() / "plasticity_lab" / "compiled" / processor)
@@ -50,49 +77,139 @@ def workers_folder() -> Path:
     import torch
 
     folder, capability = compiled_folder(), torch.backends.cpu.get_cpu_capability().lower()
-    return folder if folder.name == capability else folder / capability  # a process that a worker starts gets it
+    return folder if folder.name == capability else folder / capability  # a process that a worker starts inherits it
 
 
 def not_compiled_here() -> NotCompiled | None:
-    """Why nothing can be compiled here, found out by compiling and running a line; None where it works."""
+    """Why nothing can be compiled here, found by compiling and running a line; None if that works."""
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "g++", "clang++"))), None)
     return NO_COMPILER if compiler is None else _tried(compiler, compiled_folder())
 
 
 @cache
 def _tried(compiler: str, folder: Path) -> NotCompiled | None:
-    variable = FOLDER if os.environ.get(FOLDER) else "XDG_CACHE_HOME"
-    place = next(place for place in (folder, *folder.parents) if place.exists())
+    way_out = f"{FOLDER if os.environ.get(FOLDER) else 'XDG_CACHE_HOME'}=FOLDER names another place"
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
     try:
-        with tempfile.TemporaryDirectory(dir=place, prefix=".trial-") as own:
-            source, library = Path(own, "trial.cpp"), Path(own, "trial.so")
+        with tempfile.TemporaryDirectory(dir=existing, prefix=".trial-") as trial:
+            source, library = Path(trial, "trial.cpp"), Path(trial, "trial.so")
             source.write_text(TRIAL, encoding="utf-8")
-            if why := _refused([compiler, "-shared", "-fPIC", str(source), "-o", str(library)]):
+            if why := _compiler_error([compiler, "-shared", "-fPIC", str(source), "-o", str(library)]):
                 return NotCompiled("the C++ compiler fails", f"{compiler} compiles nothing here ({why})")
-            if not _runs(library):
+            try:
+                ctypes.CDLL(str(library))
+            except OSError:
                 words = f"code that is compiled into {folder} may not be run there, as on a disk mounted noexec"
-                return NotCompiled("no code runs in the cache", f"{words}; {variable}=FOLDER names another place")
+                return NotCompiled("no code runs in the cache", f"{words}; {way_out}")
     except OSError as error:
         words = f"compiled code cannot be kept in {folder} ({error.strerror})"
-        return NotCompiled("the cache cannot be written", f"{words}; {variable}=FOLDER names another place")
+        return NotCompiled("the cache cannot be written", f"{words}; {way_out}")
     return None
 
 
-def _refused(command: list[str]) -> str:
-    """What a compiler says that fails; nothing where it works."""
+def _compiler_error(command: list[str]) -> str:
+    """The message of a compiler that fails; empty if it works."""
     try:
         done = subprocess.run(
             command, capture_output=True, encoding="utf-8", errors="replace", timeout=TRIAL_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    said = done.stderr.strip().splitlines()
-    return (said[-1][:200] if said else f"status {done.returncode}") if done.returncode else ""
+    lines = done.stderr.strip().splitlines()
+    return (lines[-1][:200] if lines else f"status {done.returncode}") if done.returncode else ""
 
 
-def _runs(library: Path) -> bool:
-    try:
-        ctypes.CDLL(str(library))
-    except OSError:
-        return False
-    return True
+@dataclass(frozen=True)
+class GraphSeconds:
+    """Seconds to compile a pack's graphs. first: in a new process, which imports the compiler. further: later."""
+
+    first: float
+    further: float
+
+
+GRAPHS_ON_CPU = {"dense": GraphSeconds(20.8, 6.0), "convolving": GraphSeconds(37.8, 19.0)}
+GRAPHS_ON_GPU = {"dense": GraphSeconds(17.0, 7.0), "convolving": GraphSeconds(32.0, 20.0)}
+"""By yardstick, as docs/speed.md has them: a CPU of Zen 4, and an H200."""
+CONVOLVING = ("convolving", "boards")
+
+
+@dataclass(frozen=True)
+class FirstCompiling:
+    """seconds: wall clock until all code is compiled. where: "on this machine"."""
+
+    seconds: float
+    where: str
+
+    def words(self, trained: float) -> str:
+        """The words for a sentence, after a time that contains the compiling; empty if nothing is compiled.
+
+        trained: seconds of the training. If compiling takes longer, the words name the mode without it.
+        """
+        if not self.seconds:
+            return ""
+        way_out = "; mode=eager needs no compiling" if self.seconds > trained else ""
+        return f", including {in_time(self.seconds)} to compile, once {self.where}{way_out}"
+
+
+def first_compiling(
+    packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: Callable[[Run], Cost], workers: int, kind: str | None
+) -> FirstCompiling:
+    """The time that workers of a device kind need for code that is missing there.
+
+    Only this machine's folder is known. For any other machine, and if kind is None, all code counts as missing, and
+    a worker has one core.
+    """
+    compiled = [pack for pack in packs if pack.compiled]
+    if not compiled:
+        return FirstCompiling(0.0, "")
+    from plasticity_lab.kernels.build import OWN, library_of  # torch
+
+    here = kind is not None and kind in map(kind_of, ["cpu", *devices("auto")])
+    costs: dict[Path, tuple[Pack, Cost]] = {}
+    for pack in compiled:
+        run = runs[pack.runs[0]]
+        costs.setdefault(mark_of(run, pack), (pack, cost_of(run)))
+    parts = {part for pack, cost in costs.values() if pack.kernels for part in cost.kernel_parts}
+    if here:
+        parts = {part for part in parts if not library_of(part, workers_folder() / OWN).exists()}
+    # The parts are compiled side by side on the cores.
+    seconds = makespan([0.0] * (cores() if here else 1), sorted((PART_SECONDS[part] for part in parts), reverse=True))
+    missing = [_graph_seconds(*known) for mark, known in costs.items() if not (here and mark.exists())]
+    missing.sort(key=lambda graphs: graphs.first, reverse=True)
+    by_pack = [graphs.first if place < workers else graphs.further for place, graphs in enumerate(missing)]
+    where = "on this machine" if here else "on each kind of machine"
+    return FirstCompiling(seconds + makespan([0.0] * workers, by_pack), where)
+
+
+def _graph_seconds(pack: Pack, cost: Cost) -> GraphSeconds:
+    by_yardstick = GRAPHS_ON_CPU if is_cpu(pack.kind) else GRAPHS_ON_GPU
+    return by_yardstick["convolving" if cost.speed in CONVOLVING else "dense"]
+
+
+def mark_of(run: Run, pack: Pack) -> Path:
+    """The mark of a pack's graphs.  It differs if the runs' structure, the mode, the width or the code differs."""
+    import torch
+
+    from plasticity_lab.agents.graphs import code_version
+    from plasticity_lab.kernels.build import OWN
+
+    made_from = run.structure(), pack.mode, pack.width, pack.kind, code_version(), sys.version, torch.__version__
+    return workers_folder() / OWN / f"{hashlib.sha256(repr(made_from).encode()).hexdigest()}.trained"
+
+
+@contextlib.contextmanager
+def marked_as_compiled(run: Run, pack: Pack) -> Iterator[None]:
+    """Around a pack's whole training. If the disk has all graphs afterwards, it leaves the mark.
+
+    A mark that is missing costs nothing: a later plan only counts these graphs again.
+    """
+    from plasticity_lab.agents import graphs
+
+    before = graphs.not_kept()
+    yield
+    if not pack.compiled or graphs.not_kept() != before:
+        return
+    mark = mark_of(run, pack)
+    with contextlib.suppress(OSError):
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()

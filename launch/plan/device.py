@@ -1,7 +1,6 @@
-"""The device a worker trains on: which there are, of which kind, and with how much memory.
+"""The devices of this machine: their kinds, their memory, and the cores for workers.
 
-torch, which takes over a second to import, is imported where it is asked about a device: memory of a CPU is known
-without it.
+Importing torch takes over a second. So only functions about devices import it: the memory of a CPU is known without.
 """
 
 import math
@@ -11,34 +10,32 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.control_groups import cpu_quota, memory_limit
 
 COMMAND_BYTES, WORKER_BYTES = 192 * 2**20, 256 * 2**20
-"""What a command takes that trains on this machine, and each of its workers without a pack: torch and other libraries.
+"""The memory of a command that trains on this machine, and of each worker without a pack: torch and other libraries.
 Measured as anonymous memory: 180 and 235 MiB."""
 
 WORKERS_A_CORE, FEWEST_WORKERS = 4, 16
-"""How many workers a machine may have: some for each core, where packs wait for data or a GPU; a few on any machine."""
+"""Limits on a machine's workers: some for each core, since packs may wait for data or a GPU; a few on any machine."""
 
 
 def devices(setting: str) -> list[str]:
     """The devices that `device=` names: the CPU, or for auto all GPUs like the first.  Raises ConfigError."""
     import torch
 
-    there = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+    gpus = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
     # A plan is made for one kind of device.
-    alike = [name for name in there if kind_of(name) == kind_of(there[0])]
+    of_one_kind = [name for name in gpus if kind_of(name) == kind_of(gpus[0])]
     if setting == "auto":
-        return alike or ["cpu"]
-    if setting == "cpu":
-        return ["cpu"]
-    if setting == "cuda" and there:
-        return alike
-    if setting in there:
+        return of_one_kind or ["cpu"]
+    if setting == "cpu" or setting in gpus:
         return [setting]
-    has = f"it has {', '.join(there)}" if there else "it has no GPU that torch can use"
+    if setting == "cuda" and gpus:
+        return of_one_kind
+    has = f"it has {', '.join(gpus)}" if gpus else "it has no GPU that torch can use"
     raise ConfigError(f"device is {setting}, which this machine has not: {has}; device=auto takes what is there.")
 
 
 def kind_of(device: str) -> str:
-    """What decides bits on a device, by asking and by computing; `kinds` says what its words are."""
+    """The kind of a device: all that decides bits on it, in the words that `records.kinds` explains."""
     import torch
 
     if device == "cpu":
@@ -52,7 +49,7 @@ def kind_of(device: str) -> str:
 
 
 def memory_of(device: str) -> int:
-    """Bytes that packs on this device may use altogether: nine tenths of what is there."""
+    """Bytes that packs on this device may use altogether: nine tenths of its memory."""
     if device == "cpu":
         return int(0.9 * _physical())
     import torch
@@ -61,10 +58,10 @@ def memory_of(device: str) -> int:
 
 
 def memory_here(workers: int) -> int:
-    """Bytes of this machine's memory that a pack of each of some workers may use.
+    """Bytes of this machine's memory that the pack of each worker may use.
 
-    Where the process is limited to less than the machine has, as in a container, what the processes take without any
-    pack counts too: of a small limit that is most.
+    If the process is limited to less than the machine has, as in a container, the memory of the processes themselves
+    counts too: it is most of a small limit.
     """
     limit = limited_memory()
     if limit is None:
@@ -73,7 +70,7 @@ def memory_here(workers: int) -> int:
 
 
 def limited_memory() -> int | None:
-    """Bytes that this process and its workers may use together; None where they may use all of the machine's."""
+    """Bytes that this process and its workers may use together; None if they may use all of the machine's."""
     limit = memory_limit()
     return limit if limit is not None and limit < _physical() else None
 
@@ -81,14 +78,14 @@ def limited_memory() -> int | None:
 def cores() -> int:
     """The cores this process may use; under Slurm or in a container they are fewer than the machine's.
 
-    A limit on their time counts as cores, rounded up: half a core is one, which one worker can use.
+    A limit on CPU time counts as cores, rounded up: half a core is one, since one worker can use it.
     """
     quota = cpu_quota()
     return allotted_cores() if quota is None else min(allotted_cores(), math.ceil(quota))
 
 
 def allotted_cores() -> int:
-    """The cores on which this process may run, for whatever share of their time."""
+    """The cores on which this process may run, without regard to limits on CPU time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

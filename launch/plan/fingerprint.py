@@ -1,8 +1,8 @@
-"""What a CPU computes, in six digits: found by computing, since variables and names do not say it all.
+"""Six digits for the bits that a CPU computes. They are found by computing: variables and names do not tell enough.
 
 Which code MKL and oneDNN take depends on the processor, its maker, their versions, preloaded libraries and variables
 (`MKL_ENABLE_INSTRUCTIONS`, `MKL_CBWR`, `ONEDNN_MAX_CPU_ISA`). Each code adds in an order of its own, or rounds a
-function in its own way, so a few results to the bit distinguish them. The inputs are everywhere the same, to the bit.
+function in its own way, so the bits of a few results distinguish them. The inputs have the same bits everywhere.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ DIGITS = 6
 
 @cache
 def fingerprint() -> str:
-    """A hash of what this process computes on the CPU with one thread, as workers do; it takes some 50 ms, once."""
+    """A hash of results of this process on the CPU with one thread, as workers have; it takes some 50 ms, once."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # several add in another order
     try:
@@ -31,7 +31,7 @@ def fingerprint() -> str:
 
 
 def _results() -> Iterator[Tensor]:
-    """Products of the shapes that networks have, which libraries compute, and functions, which torch and MKL do."""
+    """Products of shapes as networks have, which libraries compute, and functions, which torch and MKL compute."""
     yield _numbers(1, 16, 784) @ _numbers(2, 784, 100)
     yield _numbers(3, 16, 100).t() @ _numbers(4, 16, 64)
     yield torch.baddbmm(_numbers(5, 8, 1, 100), _numbers(6, 8, 16, 784), _numbers(7, 8, 784, 100))

@@ -3,8 +3,9 @@
 Legend: K runs.
 """
 
+import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -14,11 +15,15 @@ import torch
 from launch.plan.device import kind_of
 from launch.plan.speed import Calibration, Speed
 from launch.plan.timing import Contender, interleaved, on
+from plasticity_lab.agents.agent import Agent
+from plasticity_lab.agents.cost import Cost
 from plasticity_lab.agents.yardstick import Yardstick
+from plasticity_lab.component import load_as
 from plasticity_lab.records.provenance import provenance
+from plasticity_lab.run import Run
 
 ENOUGH = 0.97
-"""A pack is as wide as it must be to come so near to the fastest width: wider ones take longer to compile."""
+"""The share of the fastest width's rate that a pack's width must reach. Wider packs take longer to compile."""
 HOST_STEPS = 1_000
 """Steps of an environment in a burst."""
 
@@ -31,9 +36,9 @@ def measured(
     repeats: int,
     say: Callable[[str], None],
 ) -> tuple[Calibration, dict[str, Any]]:
-    """The calibration of this device, and what was measured for it: when, on what, and the rates by width.
+    """The calibration of this device, and the facts of its measurement: rates by width, and provenance.
 
-    environments: by name, what takes that many steps of it.
+    environments: name → a function that takes that number of steps of the environment.
     """
     rates: dict[str, dict[str, dict[int, float]]] = {}
     speeds = {}
@@ -55,9 +60,9 @@ def measured(
 
 def speed_of(rates: Mapping[str, Mapping[int, float]], flops: int, memory: float) -> Speed:
     """From run-steps a second by mode and width.  flops: operations of a run-step."""
-    fits = {mode: fitted(own, flops) for mode, own in rates.items()}
+    fits = {mode: fitted(by_width, flops) for mode, by_width in rates.items()}
     return Speed(
-        width={mode: narrowest(own) for mode, own in rates.items()},
+        width={mode: narrowest(by_width) for mode, by_width in rates.items()},
         step_seconds={mode: fit[0] for mode, fit in fits.items()},
         flops={mode: fit[1] for mode, fit in fits.items()},
         memory=memory,
@@ -70,14 +75,14 @@ def narrowest(rates: Mapping[int, float]) -> int:
 
 
 def fitted(rates: Mapping[int, float], flops: int) -> tuple[float, float]:
-    """Seconds of a step of whatever width, and operations a second: s + flops · K / r, as near as may be to K / rate.
+    """Seconds of a step at any width, s, and operations a second, r: the fit of s + flops · K / r to K / rate.
 
     Least squares of relative errors.
     """
     width = np.array(list(rates), dtype=float)
     seconds = width / np.array(list(rates.values()))
     (fixed, each), *_ = np.linalg.lstsq(np.stack([1 / seconds, width / seconds], axis=1), np.ones(len(width)))
-    if fixed < 0 or each <= 0:  # one width alone, or noise: then all of it is taken as work
+    if fixed < 0 or each <= 0:  # one width alone, or noise: all of it counts as work
         fixed, each = 0.0, float(np.mean(seconds / width))
     return float(fixed), float(flops / each)
 
@@ -97,7 +102,7 @@ def _rates(yardstick: Yardstick, mode: str, device: str, repeats: int) -> dict[i
 
 
 def _memory(yardstick: Yardstick, estimated: int, device: str) -> float:
-    """Bytes a run takes on a GPU, training and evaluation, by those estimated; 1 on a CPU, where it never binds."""
+    """Measured by estimated bytes of a run on a GPU, training and evaluation; 1 on a CPU, whose memory never binds."""
     if device == "cpu":
         return 1.0
     width = min(yardstick.widths["cuda"])
@@ -117,3 +122,23 @@ def _step_seconds(take: Callable[[int], object], repeats: int) -> float:
         take(HOST_STEPS)
         bursts.append(time.process_time() - start)
     return median(bursts) / HOST_STEPS
+
+
+def environments_of(runs: Iterable[Run], cost_of: Callable[[Run], Cost]) -> dict[str, str]:
+    """The environments of the runs, as their costs name them → the class of an agent that acts there.
+
+    cost_of: called once for all runs of one benchmark and one agent; its errors pass through.
+    """
+    distinct = {
+        json.dumps([run.science[group] for group in ("benchmark", "agent")], sort_keys=True): run for run in runs
+    }
+    return {name: run.targets["agent"] for run in distinct.values() for name in cost_of(run).host_steps}
+
+
+def steps_in(environments: Mapping[str, str]) -> dict[str, Callable[[int], object]]:
+    """Environment → a function that takes that number of steps of it, for the environments that can be stepped here.
+
+    environments: name → the class of an agent, as `environments_of` returns them.
+    """
+    known = {target: load_as(target, Agent).timed_environments() for target in set(environments.values())}
+    return {name: known[target][name] for name, target in environments.items() if name in known[target]}

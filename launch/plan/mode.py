@@ -1,8 +1,8 @@
-"""In which mode a run is computed: by what the run itself costs and by the kind of device, and why.
+"""The mode in which a run is computed: from its cost and the kind of device alone, with the reason.
 
-Nothing else decides, so that the same command gives the same numbers on the same kind of device, whenever it is given:
-neither a run's mates, nor what a busy moment measured. Who knows better sets a mode by name, in the command or by
-`python -m launch calibrate --set-mode`.
+So the same command gives the same numbers on the same kind of device at any time. Neither the other runs of a pack nor
+a measurement on a busy machine changes a mode. A user may set modes by name, in the command or by `python -m launch
+calibrate --set-mode`.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from launch.plan.compiling import NotCompiled
-from launch.plan.figures import default_calibration, rule_of
+from launch.plan.speed import default_calibration, rule_of
 from launch.wording import say
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.errors import ConfigError
@@ -30,9 +30,9 @@ class Choice:
 def choice_of(cost: Cost, kind: str, setting: str, uncompiled: NotCompiled | None, modes: Mapping[str, str]) -> Choice:
     """The mode of a run on a kind of device.
 
-    setting: the command's `mode`. uncompiled: why nothing can be compiled there, if nothing can. modes: those that were
-    set for the kind, by yardstick. A mode that cannot be computed there gives way to the next best; where the command
-    asked for it, one line says so.  Raises ConfigError where the command says compiled, and nothing can be compiled.
+    setting: the command's `mode`. uncompiled: why nothing can be compiled there; None if compiling works. modes: those
+    set by hand for the kind, by yardstick. If a mode cannot be computed there, the next best is taken; if the command
+    named that mode, one line says so.  Raises ConfigError if the command says compiled, and nothing can be compiled.
     """
     if setting == "compiled" and uncompiled:
         raise ConfigError(f"mode is compiled, but {uncompiled.sentence}; or say mode=eager.")
@@ -47,13 +47,12 @@ def choice_of(cost: Cost, kind: str, setting: str, uncompiled: NotCompiled | Non
 
 
 def _fastest(cost: Cost, kind: str, uncompiled: NotCompiled | None) -> Choice:
-    """By the figures that are shipped, of one run: they know its mates as little as this machine."""
+    """The fastest mode of one run, by the shipped figures."""
     if uncompiled:
         return Choice("eager", uncompiled.why)
     rule, speed = rule_of(kind, cost.speed), default_calibration(kind).of(cost.speed)
-    wanted = rule.fused if cost.fused else rule.unfused
-    lack = _lack_of_kernels(cost, kind, uncompiled) if wanted == "kernels" else None
-    mode, why = (wanted, "") if lack is None else ("compiled", lack.why)
+    lack = _lack_of_kernels(cost, kind, uncompiled) if rule.mode == "kernels" else None
+    mode, why = (rule.mode, "") if lack is None else ("compiled", lack.why)
     eager, fast = (speed.seconds(each, 1, cost.updates, cost.flops) for each in ("eager", mode))
     if eager - fast < rule.from_seconds:
         return Choice("eager", f"since compiled code would save under {rule.from_seconds:g} s a run")
@@ -61,7 +60,7 @@ def _fastest(cost: Cost, kind: str, uncompiled: NotCompiled | None) -> Choice:
 
 
 def _lack_of_kernels(cost: Cost, kind: str, uncompiled: NotCompiled | None) -> NotCompiled | None:
-    """Why kernels cannot be had."""
+    """Why our kernels cannot serve the run; None if they can."""
     if uncompiled:
         return uncompiled
     if not is_cpu(kind):

@@ -5,17 +5,24 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from launch.plan.compiling import NotCompiled
+from launch.plan.mode import Choice, choice_of
 from launch.plan.speed import Calibration
 from launch.wording import in_bytes
-from plasticity_lab.agents.cost import Cost, Share
+from plasticity_lab.agents.cost import Cost
 from plasticity_lab.errors import PlanError
+from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.identity import pack_id
+from plasticity_lab.records.kinds import is_cpu
 from plasticity_lab.records.plan import Pack, evenly
 from plasticity_lab.run import SEEDS, Run
 
+CostOf = Callable[[Run], Cost]
+"""From a run to its cost."""
+
 
 class TooLarge(PlanError):
-    """A run that fits into no pack.  bytes: what it needs alone. most: what a pack may use of that memory."""
+    """A run that fits into no pack.  bytes: its need of a memory. most: what a pack may use of that memory."""
 
     def __init__(self, needed: int, most: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -23,16 +30,40 @@ class TooLarge(PlanError):
 
 
 @dataclass(frozen=True)
-class _Cut:
-    """Runs that agree in structure, to be cut into packs of one width, or two that differ by one.
+class Resources:
+    """The workers of a plan.
 
-    A compiled graph is of one width, and a worker compiles as many as there are. bytes: what one run takes of the
-    device's memory. packs: how many. narrowed: whether memory makes packs narrower than they would be.
+    kind: of their devices; packs have its modes and widths. uncompiled: why nothing can be compiled there; None if
+    compiling works. memory: bytes that a pack may use on its device. workers: the plan has at least as many packs, if
+    it has as many runs. damaged: a calibration that cannot be read. known: whether workers are of this very kind; on a
+    cluster they may be of any kind of the same sort. host_memory: bytes that a pack may use of the host's memory, in
+    addition to a GPU's, as far as is known.
+    """
+
+    kind: str
+    calibration: Calibration
+    uncompiled: NotCompiled | None
+    memory: int
+    workers: int
+    damaged: Sequence[DamagedFile] = ()
+    known: bool = True
+    host_memory: int = sys.maxsize
+
+    def choice(self, cost: Cost, setting: str) -> Choice:
+        """The mode of a run there, and the reason.  setting: the command's `mode`.  Raises ConfigError."""
+        return choice_of(cost, self.kind, setting, self.uncompiled, self.calibration.modes)
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """Runs of one structure, to be cut into packs of one width, or of two widths that differ by one.
+
+    A compiled graph has one width, and a worker compiles each graph that it meets. packs: their number. narrowed:
+    whether memory makes packs narrower.
     """
 
     runs: Sequence[Run]
     cost: Cost
-    bytes: int
     mode: str
     packs: int
     narrowed: bool
@@ -44,106 +75,80 @@ class _Cut:
 
 def plan(
     runs: Sequence[Run],
-    *,
-    cost_of: Callable[[Run], Cost],
+    resources: Resources,
+    cost_of: CostOf,
     mode_of: Callable[[Run, Cost], str],
-    kind: str,
-    calibration: Calibration,
-    memory: int,
-    workers: int,
-    host_memory: int = sys.maxsize,
-    taken: Callable[[str], bool] = lambda pack: False,
     widest: Mapping[str, int] | None = None,
+    taken: Callable[[str], bool] = lambda pack: False,
 ) -> list[Pack]:
-    """The same runs in any order give the same packs, long ones first.
+    """Cuts runs into packs, long ones first.  The same runs in any order give the same packs.
 
-    cost_of: asked once for all runs that could share a pack. mode_of: of a run and what it costs. memory: bytes a
-    pack may use on its device, and host_memory beside a device with memory of its own. workers: there is at least one
-    pack for each, where there are as many runs. taken: whether a pack id was used by an earlier attempt. widest: the
-    most runs in the pack of a run that failed before.
+    cost_of: asked once for each group of runs that could share a pack. mode_of: from a run and its cost. widest: run →
+    the most runs of its pack, for runs that failed before. taken: whether an earlier attempt used a pack's id.
     Raises TooLarge naming a run that does not fit.
     """
-    groups: dict[tuple[str, int | None], list[Run]] = defaultdict(list)
-    keys: dict[tuple[object, ...], str] = {}
-    for run in sorted(runs, key=lambda run: run.id):
-        # Runs of one command have most settings as the same objects, and the key need not be spelled for each of them.
-        same = (*run.science, *(id(value) for key, value in run.science.items() if key not in SEEDS), id(run.targets))
-        same += tuple(map(id, run.besides.values()))
-        if same not in keys:
-            keys[same] = run.structure()
-        groups[keys[same], (widest or {}).get(run.id)].append(run)
-    costs: dict[str, Cost] = {}
-    cuts: list[_Cut] = []
-    for (key, most), alike in groups.items():
-        if key not in costs:
-            costs[key] = cost_of(alike[0])
-        mode = mode_of(alike[0], costs[key])
-        cuts.append(_cut(alike, costs[key], mode, kind, calibration, memory, host_memory, most))
-    while sum(cut.packs for cut in cuts) < min(workers, len(runs)):
+    cuts = []
+    for (_, most), alike in _groups(runs, widest or {}).items():
+        cost = cost_of(alike[0])
+        mode = mode_of(alike[0], cost)
+        wanted = min(resources.calibration.of(cost.speed).widest(mode), most or len(alike))
+        width = min(wanted, _fitting(alike[0], cost, resources))
+        cuts.append(_Cut(alike, cost, mode, -(-len(alike) // width), narrowed=width < min(wanted, len(alike))))
+    while sum(cut.packs for cut in cuts) < min(resources.workers, len(runs)):
         largest = max(range(len(cuts)), key=lambda at: (cuts[at].widest, cuts[at].cost.updates))
         cuts[largest] = replace(cuts[largest], packs=cuts[largest].packs + 1)
-    packs = [_pack(cut, part, kind, calibration, taken) for cut in cuts for part in evenly(cut.runs, cut.packs)]
+    packs = [_pack(cut, part, resources, taken) for cut in cuts for part in evenly(cut.runs, cut.packs)]
     return sorted(packs, key=lambda pack: (-pack.seconds, pack.id))
 
 
-@dataclass(frozen=True)
-class _Need:
-    """What one run takes of a memory: bytes, by shares, of `most` that a pack may use.  where: as in "on cpu"."""
-
-    bytes: int
-    shares: Sequence[Share]
-    most: int
-    where: str
+def widest_pack(run: Run, cost: Cost, mode: str, resources: Resources) -> int:
+    """The most runs like this one in a pack.  Raises TooLarge."""
+    return min(resources.calibration.of(cost.speed).widest(mode), _fitting(run, cost, resources))
 
 
-def _needs(cost: Cost, kind: str, calibration: Calibration, memory: int, host_memory: int) -> list[_Need]:
-    """Of each memory; a CPU's is the host's, a GPU has its own and the host's is needed beside it."""
-    device = calibration.of(cost.speed).bytes(cost.device_bytes)
-    if kind.startswith("cpu"):
-        return [_Need(device + cost.host_bytes, [*cost.memory, *cost.host_memory], memory, f"on {kind}")]
-    host = _Need(cost.host_bytes, cost.host_memory, host_memory, "of the memory of its machine")
-    return [_Need(device, cost.memory, memory, f"on {kind}"), *([host] if cost.host_bytes else [])]
+def _groups(runs: Sequence[Run], widest: Mapping[str, int]) -> dict[tuple[str, int | None], list[Run]]:
+    """(structure, most runs of a pack) → the runs that could share a pack, in the order of their ids."""
+    groups: dict[tuple[str, int | None], list[Run]] = defaultdict(list)
+    structures: dict[tuple[object, ...], str] = {}
+    for run in sorted(runs, key=lambda run: run.id):
+        # Spelling a structure is slow. Runs of one command share most settings as the same objects.
+        same = (*run.science, *(id(value) for key, value in run.science.items() if key not in SEEDS), id(run.targets))
+        same += tuple(map(id, run.besides.values()))
+        if same not in structures:
+            structures[same] = run.structure()
+        groups[structures[same], widest.get(run.id)].append(run)
+    return groups
 
 
-def _cut(
-    runs: Sequence[Run],
-    cost: Cost,
-    mode: str,
-    kind: str,
-    calibration: Calibration,
-    memory: int,
-    host_memory: int,
-    most: int | None,
-) -> _Cut:
-    """Runs that agree in structure, cut so that each part fits.  most: as many as a part may have; None for any."""
-    needs = _needs(cost, kind, calibration, memory, host_memory)
-    wanted = min(calibration.of(cost.speed).widest(mode), most or len(runs))
-    width = min(wanted, _fitting(runs[0], needs))
-    narrowed = width < min(wanted, len(runs))
-    return _Cut(runs, cost, needs[0].bytes, mode, -(-len(runs) // width), narrowed)
+def _fitting(run: Run, cost: Cost, resources: Resources) -> int:
+    """How many runs like this one fit into the memories of a pack.  Raises TooLarge if it does not fit alone.
 
-
-def widest(run: Run, cost: Cost, mode: str, kind: str, calibration: Calibration, memory: int, host_memory: int) -> int:
-    """The most runs like one that a pack has, however many there are.  As in `plan`.  Raises TooLarge."""
-    fitting = _fitting(run, _needs(cost, kind, calibration, memory, host_memory))
-    return min(calibration.of(cost.speed).widest(mode), fitting)
-
-
-def _fitting(run: Run, needs: Sequence[_Need]) -> int:
-    """How many runs like one fit into the memories of a pack.  Raises TooLarge where it does not fit alone."""
-    for need in needs:
-        if need.bytes > need.most:
-            largest = max(need.shares, key=lambda share: share.bytes)
+    A CPU has the host's memory. A GPU has its own, and its runs may need the host's too.
+    """
+    on_cpu = is_cpu(resources.kind)
+    shares = [*cost.memory, *cost.host_memory] if on_cpu else cost.memory
+    needs = [(_device_bytes(cost, resources), shares, resources.memory, f"on {resources.kind}")]
+    if cost.host_bytes and not on_cpu:
+        needs.append((cost.host_bytes, cost.host_memory, resources.host_memory, "of the memory of its machine"))
+    for needed, shares, most, where in needs:
+        if needed > most:
+            largest = max(shares, key=lambda share: share.bytes)
             raise TooLarge(
-                need.bytes,
-                need.most,
-                f"Run {run.id} needs {in_bytes(need.bytes)} alone, most of it for {largest.what}, and a pack may "
-                f"use {in_bytes(need.most)} {need.where}; choose {largest.smaller} or another device.",
+                needed,
+                most,
+                f"Run {run.id} needs {in_bytes(needed)} alone, most of it for {largest.what}, and a pack may use "
+                f"{in_bytes(most)} {where}; choose {largest.smaller} or another device.",
             )
-    return min(need.most // need.bytes for need in needs)
+    return min(most // needed for needed, _, most, _ in needs)
 
 
-def _pack(cut: _Cut, runs: Sequence[Run], kind: str, calibration: Calibration, taken: Callable[[str], bool]) -> Pack:
+def _device_bytes(cost: Cost, resources: Resources) -> int:
+    """Bytes that one run takes on its device."""
+    own = resources.calibration.of(cost.speed).bytes(cost.device_bytes)
+    return own + cost.host_bytes if is_cpu(resources.kind) else own
+
+
+def _pack(cut: _Cut, runs: Sequence[Run], resources: Resources, taken: Callable[[str], bool]) -> Pack:
     ids = tuple(run.id for run in runs)
     attempt = 0
     while taken(pack_id(ids, attempt)):
@@ -154,12 +159,12 @@ def _pack(cut: _Cut, runs: Sequence[Run], kind: str, calibration: Calibration, t
         attempt=attempt,
         runs=ids,
         family=f"{science['activation']['name']} · {science['benchmark']['name']}",
-        kind=kind,
+        kind=resources.kind,
         mode=cut.mode,
         steps=cost.length,
         unit=cost.unit,
         updates=cost.updates,
-        bytes=cut.bytes * len(ids),
-        seconds=calibration.seconds(cost, cut.mode, len(ids)),
+        bytes=_device_bytes(cost, resources) * len(ids),
+        seconds=resources.calibration.seconds(cost, cut.mode, len(ids)),
         narrowed=cut.narrowed,
     )

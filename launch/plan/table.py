@@ -1,61 +1,82 @@
-"""The plan for people: what `dry_run=true` prints."""
+"""The plan for people, as `dry_run=true` prints it: packs, times, and the space that runs take on the disk."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from rich.console import Console
 from rich.table import Table
 
-from launch.plan.first_compiling import FirstCompiling
-from launch.plan.makespan import makespan
-from launch.plan.speed import Calibration
+from launch.plan.compiling import first_compiling
+from launch.plan.planner import CostOf, Resources
+from launch.plan.speed import makespan
 from launch.wording import counted, in_bytes, in_time, run_steps
+from plasticity_lab.records.bulk_log import GROWN
 from plasticity_lab.records.plan import Pack
+from plasticity_lab.records.settings import Settings
+from plasticity_lab.run import Run
 
 PRINTED_WIDTH = 120
+BLOCK = 4096
+"""Bytes of a disk's block; a small file or a folder takes one."""
+METRICS_BYTES, ROW_BYTES = 3_000, 20
+"""metrics.parquet: bytes of an empty file, and of each row. Measured with two floats a row that do not compress."""
+LOOKED_BYTES = 8
+"""A number of a diagnostic, which does not compress either."""
+RECORD_BYTES = 5_000
+"""record.json: science, provenance, and the declaration of the measurements."""
+WEIGHTS_BYTES = 4_000
+STATISTICS_BYTES, TENSOR_BYTES = 700, 350
+"""statistics.pt: bytes of an empty file, and of each tensor in addition to its numbers. Measured."""
+WHILE_WRITTEN = 1
+"""A memory that replaces a log: both are on the disk until the checkpoint names the memory."""
 
 
 def print_plan(
     packs: Sequence[Pack],
+    runs: Mapping[str, Run],
     finished: int,
+    resources: Resources,
     workers: int,
-    calibration: Calibration,
-    stored: int,
-    memories: int,
-    first: FirstCompiling,
-    why: Callable[[Pack], str],
+    settings: Settings,
+    cost_of: CostOf,
 ) -> None:
-    """Packs that are alike in one line each, then the sums; times are estimates by the calibration.
+    """Prints a line for each group of equal packs, then the sums; times are estimates by the calibration.
 
-    stored: bytes that the runs' records will take. memories: bytes of replay memories in the store, at most. first: the
-    compiling before packs are trained. why: the reason for a pack's mode, in a few words.
+    finished: the number of other runs, which are finished. workers: how many train at once.
     """
     console = Console(width=None if Console().is_terminal else PRINTED_WIDTH)
     if packs:
         console.print(_table(packs))
         console.print()
-        reasons = sorted({(pack.mode, why(pack)) for pack in packs})
+        reasons = sorted({(pack.mode, _reason(pack, runs, resources, settings, cost_of)) for pack in packs})
         console.print(f"mode: {'; '.join(f'{mode}, {reason}' for mode, reason in reasons)}", highlight=False)
     if any(pack.narrowed for pack in packs):
         console.print("* as wide as memory allows", highlight=False)
-    runs = sum(pack.width for pack in packs)
-    words = f"{counted(runs, 'run')} to train in {counted(len(packs), 'pack')}"
+    words = f"{counted(sum(pack.width for pack in packs), 'run')} to train in {counted(len(packs), 'pack')}"
     if finished:
         words += f", {finished:,} finished already"
     if packs:
-        at_once = min(workers, len(packs))
         trained = training_seconds(packs, workers)
+        first = first_compiling(packs, runs, cost_of, workers, resources.kind if resources.known else None)
+        memories = memory_bytes(packs, runs, cost_of, workers)
+        stored = store_bytes(packs, runs, settings.save_weights, cost_of, settings.save_weights_every)
         words += f"; {_length(packs)}; about {in_time(trained + first.seconds)}"
-        words += f" on {counted(at_once, 'worker')} ({calibration.basis})"
+        words += f" on {counted(min(workers, len(packs)), 'worker')} ({resources.calibration.basis})"
         words += first.words(trained)
         words += f"; {in_bytes(stored)} in the store"
         words += f", and up to {in_bytes(memories)} of replay memories while they train" if memories else ""
     console.print(f"{words}.", soft_wrap=True, highlight=False)
 
 
+def _reason(pack: Pack, runs: Mapping[str, Run], resources: Resources, settings: Settings, cost_of: CostOf) -> str:
+    """The reason for a pack's mode, in a few words."""
+    choice = resources.choice(cost_of(runs[pack.runs[0]]), settings.mode)
+    return choice.why if choice.mode == pack.mode else "as planned before"
+
+
 def training_seconds(packs: Sequence[Pack], workers: int) -> float:
-    """Wall clock until that many workers have trained all packs, which are one at least."""
+    """Wall clock until that many workers have trained all packs, of which there is at least one."""
     return makespan([0.0] * min(workers, len(packs)), [pack.seconds for pack in packs])
 
 
@@ -70,20 +91,49 @@ def _length(packs: Sequence[Pack]) -> str:
 def _table(packs: Sequence[Pack]) -> Table:
     units = {pack.unit for pack in packs}
     mixed = len(units) > 1
-    # A run's updates decide its mode; where they are its steps, as a classifier's are, they need no column.
+    # A run's updates decide its mode. A classifier's updates are its steps, and need no column.
     updates = ["updates a run"] if any(pack.updates != pack.steps for pack in packs) else []
     length = "length of a run" if mixed else f"{units.pop()} a run"
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("runs of", "packs", "width", "mode", length, *updates, "memory a pack", "time a pack"):
         table.add_column(heading, justify="left" if heading in ("runs of", "mode") else "right")
 
-    def alike(pack: Pack) -> tuple[str, str, int, int, str, int, bool]:
+    def key(pack: Pack) -> tuple[str, str, int, int, str, int, bool]:
         return pack.family, pack.mode, pack.width, pack.steps, pack.unit, pack.updates, pack.narrowed
 
-    for (family, mode, width, steps, unit, taken, narrowed), group in groupby(sorted(packs, key=alike), alike):
+    for (family, mode, width, steps, unit, taken, narrowed), group in groupby(sorted(packs, key=key), key):
         same = list(group)
         memory = f"{max(pack.bytes for pack in same) / 2**20:,.0f} MiB"
         shown = f"{width}*" if narrowed else str(width)
-        each = [f"{steps:,} {unit}" if mixed else f"{steps:,}", *[f"{taken:,}" for _ in updates]]
-        table.add_row(family, str(len(same)), shown, mode, *each, memory, in_time(same[0].seconds))
+        lengths = [f"{steps:,} {unit}" if mixed else f"{steps:,}", *[f"{taken:,}" for _ in updates]]
+        table.add_row(family, str(len(same)), shown, mode, *lengths, memory, in_time(same[0].seconds))
     return table
+
+
+def store_bytes(
+    packs: Sequence[Pack], runs: Mapping[str, Run], save_weights: str, cost_of: CostOf, every: int = 1
+) -> int:
+    """Bytes on the disk of the packs' runs: record, metrics, and the kept weights with their statistics.
+
+    every: with save_weights=tasks, weights are kept after every `every`-th task too. Neither checkpoints, which are
+    removed again, nor the observations that are kept with the weights of tasks are counted.
+    """
+    total = 0
+    for pack in packs:
+        run = runs[pack.runs[0]]
+        cost = cost_of(run)
+        files = [RECORD_BYTES, METRICS_BYTES + ROW_BYTES * cost.rows + LOOKED_BYTES * cost.looked]
+        if save_weights != "none":
+            task_ends = (run.science["benchmark"].get("tasks") or 1) // every if save_weights == "tasks" else 0
+            files += [WEIGHTS_BYTES + 4 * cost.parameters] * (1 + task_ends)
+            if cost.statistics:
+                files.append(STATISTICS_BYTES + sum(TENSOR_BYTES + size for size in cost.statistics))
+        of_run = BLOCK + sum(-(-size // BLOCK) * BLOCK for size in files)  # one block for the run's folder
+        total += pack.width * of_run
+    return total
+
+
+def memory_bytes(packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: CostOf, at_once: int) -> int:
+    """The most bytes that replay memories take on the disk, while that number of packs is trained at a time."""
+    full = sorted((pack.width * cost_of(runs[pack.runs[0]]).bulk_bytes for pack in packs), reverse=True)
+    return int((GROWN + WHILE_WRITTEN) * sum(full[:at_once]))

@@ -1,4 +1,4 @@
-"""Who is measured, and how: everybody in turn, again and again, so that what disturbs the machine disturbs all."""
+"""Timing several contenders in turn, again and again, so that a disturbance of the machine hits all of them."""
 
 import contextlib
 import os
@@ -10,10 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Contender:
-    """Somebody who can take a burst of steps.
+    """Code to be timed, in bursts of steps.
 
     facts: network, activation, mode, width … as the report shows them. run_steps: of one burst. burst: takes it, and
-    returns when all is computed. processes: how many work at it. busy: CPU seconds that they have used so far.
+    returns when all is computed. processes: the number at work. busy: CPU seconds that they have used so far.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Timing:
 
 
 def interleaved(contenders: Sequence[Contender], repeats: int) -> list[Timing]:
-    """A B C A B C …: `repeats` bursts of each, after one that is not counted."""
+    """A B C A B C …: `repeats` bursts of each, after a first one that is not counted."""
     timings = [Timing(contender) for contender in contenders]
     for timing in timings:
         timing.burst()
@@ -55,13 +55,13 @@ def interleaved(contenders: Sequence[Contender], repeats: int) -> list[Timing]:
 
 
 def on(device: str) -> contextlib.AbstractContextManager[None]:
-    """Where packs of a device are measured: on a CPU, one core."""
+    """Around a measurement on a device: keeps that on a CPU to one core."""
     return one_core() if device == "cpu" else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def one_core() -> Iterator[None]:
-    """Keeps what starts inside on one core, threads of libraries included, where the system can do that."""
+    """Keeps threads that start inside on one core, those of libraries included, if the system can do that."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return

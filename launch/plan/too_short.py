@@ -1,7 +1,7 @@
 """Lines about runs that cannot do the work that was asked for.
 
-They may be too short: an agent never learns, or an intervention's first time never comes. Or no diagnostic has
-anything to measure in their network.
+A run may be too short: its agent never learns, or its intervention never acts. Or its diagnostics find nothing to
+measure in its network.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,21 +13,20 @@ from plasticity_lab.run import Run
 
 
 def too_short(runs: Iterable[tuple[Run, int]]) -> list[str]:
-    """A line for each thing that comes after the end of runs.  runs: with their updates."""
+    """A line for each part of a run's work that would come after its end.  runs: with their updates."""
     return list(dict.fromkeys(line for run, updates in runs for line in _of(run, updates)))
 
 
 def unseen(runs: Iterable[Run], cost_of: Callable[[Run], Cost]) -> list[str]:
     """A line for each network that gives a run's diagnostics nothing to measure."""
-    found = {}
-    for run in runs:
-        asked = names_of(run)
-        if asked and len(cost_of(run).left_out) == len(asked):
-            found[
-                f"diagnostics: {' and '.join(asked)} finds nothing to measure in network={run.name('network')} with "
-                f"agent={run.name('agent')}, so that these runs have no column of it."
-            ] = None
-    return list(found)
+    asked = ((run, names_of(run)) for run in runs)
+    lines = (
+        f"diagnostics: {' and '.join(names)} finds nothing to measure in network={run.name('network')} with "
+        f"agent={run.name('agent')}, so that these runs have no column of it."
+        for run, names in asked
+        if names and len(cost_of(run).left_out) == len(names)
+    )
+    return list(dict.fromkeys(lines))
 
 
 def _of(run: Run, updates: int) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 
 from launch.launchers.finished import SweepFailed
-from launch.launchers.slurm.cancellation import cancellations, cancellations_before
+from launch.launchers.slurm.submissions import cancellations, cancellations_before
 from launch.launchers.slurm.submit_once import SweepCancelled
 from launch.runs.desk import merged
 from launch.runs.search import Search

@@ -15,15 +15,21 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from launch.packs.begun_otherwise import Anew, said_of_anew
-from launch.packs.bindings import Binding, binding_of, kinds_at_work, steps_kept, write_binding
+from launch.packs.begun_otherwise import (
+    Anew,
+    Binding,
+    binding_of,
+    kinds_at_work,
+    said_of_anew,
+    steps_kept,
+    write_binding,
+)
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.leases import Lease, Leases, LostLease
 from launch.plan.calibration import calibration_of
 from launch.plan.compiling import not_compiled_here
-from launch.plan.figures import default_calibration
 from launch.plan.mode import choice_of
-from launch.plan.speed import Calibration
+from launch.plan.speed import Calibration, default_calibration
 from launch.work.recording import divide, put_in_place
 from plasticity_lab.assembly import cost_of
 from plasticity_lab.benchmarks.benchmark import Resource

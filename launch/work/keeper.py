@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from launch.packs.bindings import Binding, write_binding
+from launch.packs.begun_otherwise import Binding, write_binding
 from launch.packs.leases import Lease, LostLease
 from launch.packs.progress import write_progress
 from launch.tracking.choice import Tracking

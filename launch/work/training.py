@@ -9,7 +9,7 @@ import torch
 
 from launch.packs.endings import Ending
 from launch.packs.leases import Lease
-from launch.plan.first_compiling import marked_as_compiled
+from launch.plan.compiling import marked_as_compiled
 from launch.tracking.choice import UNTRACKED, Tracking
 from launch.work.keeper import AllOver, Claimed, Heartbeat, PackKeeper, Past, beating
 from launch.work.patience import Patience

@@ -18,8 +18,7 @@ from pathlib import Path
 
 from launch.packs.leases import Lease, Leases, LostLease, say_if_clocks_differ
 from launch.packs.owner import this_owner
-from launch.packs.pace import Pace
-from launch.packs.pauses import noted
+from launch.packs.progress import Pace, noted
 from launch.plan.device import kind_of
 from launch.tracking.choice import tracking_of
 from launch.wording import Silence, counted, in_time

@@ -29,9 +29,8 @@ class Cost:
     tensor that `Agent.statistics` keeps of a run. epochs: how many end, or of what an agent has in their place; each is
     one of the rows. looks: of diagnostics, in passes of `look_flops` operations each. looked: numbers that they leave.
     left_out: diagnostics that have nothing to measure in its network, and so no columns.
-    kernels: whether kernels of our own serve its updates, on a CPU. fused: whether they take the optimizer's step too,
-    as they do unless something takes the gradients. kernel_parts: the parts of the kernels that an update calls, if
-    kernels serve it.
+    kernels: whether kernels of our own serve its updates, on a CPU. kernel_parts: the parts of the kernels that an
+    update calls, if kernels serve it.
     """
 
     length: int
@@ -48,7 +47,6 @@ class Cost:
     host_steps: Mapping[str, int] = field(default_factory=dict)
     graphs: int = 1
     kernels: bool = False
-    fused: bool = True
     kernel_parts: Sequence[str] = ()
     bulk_bytes: int = 0
     statistics: Sequence[int] = ()

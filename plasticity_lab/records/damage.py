@@ -68,6 +68,22 @@ def read_mapping(path: Path, advice: str) -> dict[str, Any] | None:
     return value
 
 
+def read_fields(
+    path: Path, fields: Mapping[str, Any], advice: str, defaults: Mapping[str, Any] | None = None
+) -> dict[str, Any] | None:
+    """`read_mapping` of a file with these fields: name → type.  Raises DamagedFile if a field is missing or wrong.
+
+    defaults: values of fields that a file of an earlier version may lack.
+    """
+    value = read_mapping(path, advice)
+    if value is None:
+        return None
+    value = {**(defaults or {}), **value}
+    if fault := fault_of_fields(value, fields):
+        raise DamagedFile(path, fault, advice)
+    return value
+
+
 def read_file(path: Path, advice: str) -> bytes | None:
     """The content of a file; None if there is none.  Raises DamagedFile if the path is a folder; StoreError."""
     with disk_errors("read", path):

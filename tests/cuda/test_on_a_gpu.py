@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from launch.plan.figures import GPU
+from launch.plan.speed import GPU
 from launch.work.process import free_memory, ran_out_of_memory
 from plasticity_lab.agents import captured, compiled
 from plasticity_lab.agents.supervised.learner import SupervisedLearner

@@ -2,7 +2,7 @@
 
 import pytest
 
-from launch.packs.begun_otherwise import begun_with_others
+from launch.packs.begun_otherwise import what_becomes_of
 from launch.packs.endings import REPLACED
 from launch.packs.todo import outstanding
 from plasticity_lab.agents.parts import parts_of
@@ -77,7 +77,8 @@ def test_a_begun_pack_goes_on_as_it_began_and_a_planned_one_is_planned_anew(stor
     assert ended_packs(store) == []
     plan = planned(store, *ONE_PACK)
     assert {run.name("diagnostics") for run in plan.runs.values()} == {"dead_units"}
-    assert begun_with_others(plan.packs, plan.runs, runs_of(*ONE_PACK)) == plan.packs
+    earlier = what_becomes_of(store, plan.packs, plan.runs, runs_of(*ONE_PACK), plan.settings, "cpu", known=False)
+    assert (earlier.going_on, "other diagnostics" in earlier.said[-1]) == (plan.packs, True)
     again = planned(store, *ONE_PACK, "rerun=true")
     assert {run.name("diagnostics") for run in again.runs.values()} == {"none"}
     assert [pack["status"] for pack in ended_packs(store)] == [REPLACED]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from launch.command import resolve
-from launch.plan.figures import AVX2
+from launch.plan.speed import AVX2
 from plasticity_lab.assembly import cost_of, resources
 from plasticity_lab.diagnostics.chosen import diagnostics_of
 from plasticity_lab.records.classifier import declared_in

@@ -117,7 +117,7 @@ def push_out(folder: Path, *words: str, seconds: int = 2) -> None:
 
 def jobs_in(folder: Path) -> set[str]:
     """The jobs in the queue that are a test's: their scripts lie in its folder, or they were submitted in it."""
-    rows = cluster.queue_of([user_name()], ("%F", "%o", "%Z"))
+    rows = cluster.queue(("%F", "%o", "%Z"), f"--user={user_name()}")
     return {job for job, *places in rows if any(f"{place}/".startswith(f"{folder}/") for place in places)}
 
 

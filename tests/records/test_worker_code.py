@@ -49,7 +49,7 @@ def checkout(tmp_path):
         "launch/__init__.py": "",
         "launch/work/__init__.py": "",
         "launch/work/worker.py": """
-            import launch.packs.pace
+            import launch.packs.progress
             from launch.plan.device import (
                 kind_of,  # of the processor (or a GPU)
                 by_itself,
@@ -61,7 +61,7 @@ def checkout(tmp_path):
             """,
         "launch/work/process.py": "",
         "launch/packs/__init__.py": "",
-        "launch/packs/pace.py": "import launch.plan.makespan",
+        "launch/packs/pace.py": "import launch.plan.speed",
         "launch/plan/__init__.py": "",
         "launch/plan/device/__init__.py": "kind_of = None",
         "launch/plan/device/by_itself.py": "",

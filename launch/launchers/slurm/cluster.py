@@ -1,4 +1,4 @@
-"""Questions to Slurm, and the orders it is given besides sbatch, each by one of its own commands."""
+"""Questions and orders to Slurm, each by one of its own commands; jobs are submitted elsewhere, through submitit."""
 
 import os
 import re
@@ -10,18 +10,20 @@ from collections.abc import Collection, Sequence
 from plasticity_lab.errors import ConfigError, PlasticityError
 
 COMMANDS = ("sbatch", "srun", "squeue", "sinfo", "scontrol", "scancel")
-"""Those that are needed to submit, watch and cancel a sweep; sacct is not."""
+"""The commands that submit, watch and cancel a sweep need; sacct is optional."""
 PATIENCE_SECONDS = 60.0
 """Controllers of large clusters are slow at times."""
 _LIMIT = re.compile(r"(?:(?:(?P<days>\d+)-)?(?P<hours>\d+):)?(?P<minutes>\d+):(?P<seconds>\d+)")
+_BOUND = re.compile(r"<[0-9a-f]{12}>")
+"""The bound between columns, as between parts of a mail: each question has its own, which no job can know before."""
 
 
 class SlurmError(PlasticityError):
-    """Slurm refused what it was asked, or did not answer."""
+    """Slurm refused a question or an order, or did not answer."""
 
 
 def check_there() -> None:
-    """Raises ConfigError where jobs cannot be submitted from."""
+    """Raises ConfigError if this machine cannot submit jobs."""
     missing = [name for name in COMMANDS if shutil.which(name) is None]
     if missing:
         raise ConfigError(
@@ -39,7 +41,7 @@ def check_partition(named: str | None) -> None:
 
 
 def this_cluster(patience: float = PATIENCE_SECONDS) -> str | None:
-    """The name of the cluster that is asked; None where it does not say within `patience` seconds."""
+    """The name of the cluster that answers; None if it does not tell within `patience` seconds."""
     try:
         return os.environ.get("SLURM_CLUSTER_NAME") or _configured("ClusterName", patience)
     except SlurmError:
@@ -47,46 +49,41 @@ def this_cluster(patience: float = PATIENCE_SECONDS) -> str | None:
 
 
 def largest_array() -> int:
-    """How many jobs an array may have.  Raises SlurmError."""
+    """The most jobs of an array.  Raises SlurmError."""
     configured = _configured("MaxArraySize") or ""
     return max(1, int(configured)) if configured.isdecimal() else 1001  # Slurm's default
 
 
-def queue_of(
-    users: Collection[str], columns: Sequence[str], *options: str, patience: float = PATIENCE_SECONDS
-) -> list[list[str]]:
-    """What squeue says of the jobs of users, a row for each job of an array.  Raises SlurmError.
+def queue(columns: Sequence[str], *options: str, patience: float = PATIENCE_SECONDS) -> list[list[str]]:
+    """The rows of squeue, one for each job of an array.  Raises SlurmError.
 
-    columns: as in ("%F", "%T").
+    columns: as in ("%F", "%T"); a comment or a command may hold any characters, even line breaks. options: which jobs,
+    as in "--jobs=12"; forgotten ones have no row.
     """
-    return _queue(columns, f"--user={','.join(users)}", *options, patience=patience) if users else []
-
-
-def in_queue(
-    jobs: Collection[str], columns: Sequence[str], *options: str, patience: float = PATIENCE_SECONDS
-) -> list[list[str]]:
-    """What squeue says of jobs, in the same way; nothing of those that it has forgotten.  Raises SlurmError."""
+    bound = f"<{secrets.token_hex(6)}>"
+    command = ("squeue", "--noheader", "--array", *options, f"--format={bound}{bound.join(columns)}")
     try:
-        return _queue(columns, f"--jobs={','.join(sorted(jobs))}", *options, patience=patience) if jobs else []
+        fields = ask(*command, patience=patience).split(bound)[1:]
     except SlurmError as error:
         if "Invalid job id" in str(error):
             return []
         raise
+    rows = [fields[at : at + len(columns)] for at in range(0, len(fields), len(columns))]
+    return [[*row[:-1], row[-1].removesuffix("\n")] for row in rows if len(row) == len(columns)]
 
 
-def in_accounting(jobs: Collection[str], columns: Sequence[str], patience: float = PATIENCE_SECONDS) -> list[list[str]]:
-    """What sacct says of jobs, each followed by its steps.  columns: as in ("JobID", "State").  Raises SlurmError."""
+def accounting(jobs: Collection[str], columns: Sequence[str], patience: float = PATIENCE_SECONDS) -> list[list[str]]:
+    """The rows of sacct for jobs, each followed by its steps.  columns: as ("JobID", "State").  Raises SlurmError."""
     if not jobs:
         return []
-    bound, fields = _boundary(), f"--format={','.join(columns)}"
+    bound, fields = f"<{secrets.token_hex(6)}>", f"--format={','.join(columns)}"
     command = ("sacct", "--noheader", "--parsable2", "--allusers", fields, f"--jobs={','.join(sorted(jobs))}")
-    answer = _without(bound, *command, f"--delimiter={bound}", patience=patience)
-    rows = (line.split(bound) for line in answer.split("\n"))
-    return [row for row in rows if len(row) == len(columns)]  # others go on where a command has a line break
+    rows = (line.split(bound) for line in ask(*command, f"--delimiter={bound}", patience=patience).split("\n"))
+    return [row for row in rows if len(row) == len(columns)]  # other lines continue a command with a line break
 
 
 def seconds_left(job: str) -> float | None:
-    """Seconds until the job's time limit; None where it has none, or Slurm does not say."""
+    """Seconds until the job's time limit; None if it has none, or Slurm does not tell."""
     try:
         return in_seconds(ask("squeue", "--noheader", f"--jobs={job}", "--format=%L").strip())
     except SlurmError:
@@ -94,21 +91,21 @@ def seconds_left(job: str) -> float | None:
 
 
 def in_seconds(words: str) -> float | None:
-    """Slurm's way of writing a time, 1-02:03:04, 02:03:04 or 03:04, in seconds; None for UNLIMITED and its like."""
-    found = _LIMIT.fullmatch(words)
-    if found is None:
+    """The seconds of a time as Slurm writes it, 1-02:03:04, 02:03:04 or 03:04; None for UNLIMITED and others."""
+    match = _LIMIT.fullmatch(words)
+    if match is None:
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.group("days", "hours", "minutes", "seconds"))
+    days, hours, minutes, seconds = (int(part or 0) for part in match.group("days", "hours", "minutes", "seconds"))
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
 def requeue(job: str) -> None:
-    """Puts a running job back into the queue; Slurm ends it as it stands.  Raises SlurmError."""
+    """Puts a running job back into the queue; Slurm ends its processes.  Raises SlurmError."""
     ask("scontrol", "requeue", job)
 
 
 def release(jobs: Collection[str]) -> None:
-    """Lets jobs start that are held.  Raises SlurmError."""
+    """Lets held jobs start.  Raises SlurmError."""
     if jobs:
         ask("scontrol", "release", *sorted(jobs))
 
@@ -120,36 +117,15 @@ def cancel(jobs: Collection[str]) -> None:
 
 
 def _configured(setting: str, patience: float = PATIENCE_SECONDS) -> str | None:
-    """A setting of the cluster's; None where it does not say.  Raises SlurmError."""
-    found = re.search(rf"^{setting}\s*=\s*(\S+)", ask("scontrol", "show", "config", patience=patience), re.MULTILINE)
-    return found[1] if found else None
-
-
-def _queue(columns: Sequence[str], *options: str, patience: float) -> list[list[str]]:
-    """The rows of squeue.  A comment or a command may hold any sign, also a line break."""
-    bound = _boundary()
-    command = ("squeue", "--noheader", "--array", *options, f"--format={bound}{bound.join(columns)}")
-    fields = _without(bound, *command, patience=patience).split(bound)[1:]
-    rows = [fields[at : at + len(columns)] for at in range(0, len(fields), len(columns))]
-    return [[*row[:-1], row[-1].removesuffix("\n")] for row in rows if len(row) == len(columns)]
-
-
-def _boundary() -> str:
-    """What stands between columns: as in a mail of several parts, a word that no job can have said before."""
-    return f"<{secrets.token_hex(6)}>"
-
-
-def _without(bound: str, *command: str, patience: float) -> str:
-    """What a command answers.  Raises SlurmError, in which bars stand between columns."""
-    try:
-        return ask(*command, patience=patience)
-    except SlurmError as error:
-        raise SlurmError(str(error).replace(bound, "|")) from error
+    """A setting of the cluster; None if it is not among the answers.  Raises SlurmError."""
+    match = re.search(rf"^{setting}\s*=\s*(\S+)", ask("scontrol", "show", "config", patience=patience), re.MULTILINE)
+    return match[1] if match else None
 
 
 def ask(*command: str, patience: float = PATIENCE_SECONDS) -> str:
-    """What one of Slurm's commands answers.  patience: seconds it may take.  Raises SlurmError."""
-    environment = os.environ | {"SLURM_BITSTR_LEN": "0"}  # which jobs of an array, in full
+    """The answer of one of Slurm's commands.  patience: seconds it may take.  Raises SlurmError."""
+    environment = os.environ | {"SLURM_BITSTR_LEN": "0"}  # lists the jobs of an array in full
+    shown = _BOUND.sub("|", " ".join(command))
     try:
         answer = subprocess.run(
             command, capture_output=True, encoding="utf-8", errors="replace", timeout=patience, env=environment
@@ -159,8 +135,8 @@ def ask(*command: str, patience: float = PATIENCE_SECONDS) -> str:
     except OSError as error:
         raise SlurmError(f"{command[0]} cannot be started: {error}.") from error
     except subprocess.TimeoutExpired as error:
-        raise SlurmError(f"`{' '.join(command)}` has not answered for {patience:g} seconds.") from error
+        raise SlurmError(f"`{shown}` has not answered for {patience:g} seconds.") from error
     if answer.returncode:
-        said = " ".join(answer.stderr.split()) or f"exit status {answer.returncode}"
-        raise SlurmError(f"`{' '.join(command)}` failed: {said}")
+        words = _BOUND.sub("|", " ".join(answer.stderr.split())) or f"exit status {answer.returncode}"
+        raise SlurmError(f"`{shown}` failed: {words}")
     return answer.stdout

@@ -1,15 +1,15 @@
-"""What a Slurm job of a sweep runs: a worker, and its answers to Slurm's signals.
+"""The worker in a Slurm job of a sweep, and its answers to Slurm's signals.
 
-A worker must leave for one of five reasons, each time so that the right thing happens:
+A worker must leave for one of five reasons, each time in the right way:
 
-- its time is nearly up, or it is to make room on a cluster that announces it (SIGUSR2, SIGUSR1): write a checkpoint and
-  ask Slurm to put the job back into the queue, until it has (see `leaving`);
-- it is preempted, or cancelled (SIGTERM, and nobody says which): write a checkpoint and wait to be killed. Slurm puts
-  what it preempted back into the queue by itself; a job that ended within its grace time would count as finished, and
-  one that put itself back could not be cancelled;
-- the sweep is cancelled (a file in the store, which it looks for as it trains): write a checkpoint and end;
-- its node is lost: nobody says anything. Slurm starts the job again elsewhere, which goes on from the last checkpoint.
-  If the worker is still alive on the lost node, it finds its lease taken and ends.
+- its time is nearly up, or it must make room on a cluster that announces that (SIGUSR2, SIGUSR1): it writes a
+  checkpoint and asks Slurm to put the job back into the queue, until Slurm has (see `leave`);
+- it is preempted or cancelled (SIGTERM for both): it writes a checkpoint and waits to be killed. Slurm puts preempted
+  jobs back into the queue by itself. A job that ended within its grace time would count as finished, and a job that put
+  itself back could not be cancelled;
+- the sweep is cancelled (by a file in the store): it writes a checkpoint and ends;
+- its node is lost, without any signal: Slurm starts the job again elsewhere, which goes on from the last checkpoint. If
+  the worker is still alive on the lost node, it finds its lease taken and ends.
 
 submitit answers the same signals, but only logs SIGTERM and counts preemptions of short jobs as time limits reached.
 """
@@ -17,6 +17,7 @@ submitit answers the same signals, but only logs SIGTERM and counts preemptions 
 import logging
 import math
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -24,33 +25,42 @@ from dataclasses import dataclass
 from functools import partial
 
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.cancellation import Cancelled
-from launch.launchers.slurm.leaving import leave
 from launch.launchers.slurm.own_jobs import own_jobs, states_of_sweeps
 from launch.launchers.slurm.signals import EARLY_SECONDS, JobSignals
-from launch.launchers.slurm.submissions import Outcome, decide, submissions_of
+from launch.launchers.slurm.submissions import Cancelled, Outcome, decide, submissions_of
 from launch.packs.owner import Owner, this_owner
+from launch.wording import in_time
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.launchers.slurm.job")
 ASK_SECONDS = 600.0
-"""How soon Slurm is asked for a job's time limit again, where it did not say any."""
+"""The time until Slurm is asked for a job's time limit again, if it gave no answer."""
 PATIENCE_IN_LEASES = 2
 """When others have held all packs that are left for this many leases, they are alive: this worker ends."""
+LONGEST_GRACE_SECONDS = 3600.0
+"""A worker that Slurm neither ends nor takes back, though it answers, ends by itself after this time."""
+GRACE_LOOK_SECONDS = 60.0
+"""How often Slurm is asked whether it ends the job; longer than its usual time to kill (KillWait)."""
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 10.0
+"""Between two orders. They are short: a controller that comes back soon ends jobs that are past their time limit."""
+_SHARE = 1 - os.getpid() % 50 / 100
+"""This process's share of a pause, so that not all workers ask a controller that comes back at once."""
+LOOK_SECONDS = 1.0
+"""How soon a worker that waits notices a signal, or that its sweep is cancelled."""
 
 
 @dataclass(frozen=True)
 class JobWorker:
-    """A worker of a sweep in a job of Slurm's.  Calling it ends the process, with status 1 if something failed.
+    """A worker of a sweep in a Slurm job.  Calling it ends the process, with status 1 if something failed.
 
     gpu: whether it trains on the GPU that Slurm gives it.
-    kind: of device that the plan is for.
-    warning_seconds: how long before its time limit a job may get the signal that its time is up.
-    starts: how often it may start anew.
-    submission: the number of the submission that it is of.
-    cancellations: how often the sweep had been cancelled when it was asked for.
+    kind: the kind of device of the plan.
+    warning_seconds: the longest time from the signal of the time limit to the limit.
+    starts: how often it may be requeued.
+    submission: the number of its submission.
+    cancellations: how often the sweep had been cancelled before the submission.
     """
 
     store: str
@@ -63,7 +73,7 @@ class JobWorker:
     cancellations: int
 
     def __call__(self, signals: JobSignals | None = None) -> None:
-        """Works until nothing is left, or Slurm or `cancel` says otherwise.  signals: those it was sent so far."""
+        """Works until nothing is left, or Slurm or `cancel` ends it.  signals: those it was sent so far."""
         signals = signals or JobSignals()
         logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
         logging.getLogger("launch").setLevel(logging.INFO)
@@ -72,16 +82,12 @@ class JobWorker:
         except PlasticityError as error:
             log.error("%s", error)
             status = 1
-        # Without a result for submitit: nobody reads it, and it would be one more file.
+        # Without a result for submitit: it would be one more file, which nobody reads.
         sys.stdout.flush()
         sys.exit(status)
 
     def _work(self, signals: JobSignals) -> int:
-        from launch.plan.device import kind_of
-        from launch.work.process import prepare_process
-        from launch.work.worker import OutOfTime, Superseded, work
-        from plasticity_lab.records.kinds import device_name, sort_of
-        from plasticity_lab.records.plan import read_plan
+        from launch.work.worker import Superseded
 
         store, job, restart = Store(self.store), this_job(), int(os.environ.get("SLURM_RESTART_COUNT") or 0)
         log.info("Worker of sweep %s in job %s on %s, start %d", self.sweep, job, os.uname().nodename, restart + 1)
@@ -96,30 +102,11 @@ class JobWorker:
             return 0
         if self._given_up(store):
             return 0
-        prepare_process()
-        device = self._device()
-        kind = kind_of(device)
-        if sort_of(kind) != sort_of(self.kind):
-            raise ConfigError(
-                f"The packs are planned for {self.kind}, and job {job} was given a {device_name(kind)}; "
-                "hydra.launcher.constraint or gres asks for one kind of node, device_kind says which to plan for."
-            )
-        patience = PATIENCE_IN_LEASES * read_plan(store, self.sweep).settings.launch.lease_seconds
-        well, again = True, False
         try:
-            time_for = _time_until(job, self.warning_seconds)
-            cores = int(os.environ.get("SLURM_CPUS_PER_TASK") or 1)
-            died = partial(_died_of_memory, store)
-            may_come = partial(_others_wait, store, self.sweep)
-            signals.notice_seconds = self.warning_seconds - EARLY_SECONDS
-            stop = _Stop(signals, cancelled)
-            well = work(store, self.sweep, device, stop, time_for, patience, died, cores, may_come)
-        except OutOfTime as out:
-            log.info("The time left is too short for the packs left.")
-            well, again = out.well, True
+            well, again = self._train(store, job, signals, cancelled)
         except StoreFault as fault:
             log.warning("%s The job goes back into the queue.", fault)
-            again = True
+            well, again = True, True
         except Superseded:
             log.warning("Job %s has been started anew elsewhere; this process of it ends.", job)
             return 1
@@ -133,8 +120,36 @@ class JobWorker:
             return 1
         return leave(job, restart, lambda: (signals.warned or again) and restart < self.starts, cancelled)
 
+    def _train(self, store: Store, job: str, signals: JobSignals, cancelled: Cancelled) -> tuple[bool, bool]:
+        """Trains packs.  Returns whether none failed, and whether packs are left for which this job has no time."""
+        from launch.plan.device import devices, kind_of
+        from launch.work.process import prepare_process
+        from launch.work.worker import OutOfTime, work
+        from plasticity_lab.records.kinds import device_name, sort_of
+        from plasticity_lab.records.plan import read_plan
+
+        prepare_process()
+        there = devices("cuda" if self.gpu else "cpu")
+        device = there[int(os.environ.get("SLURM_LOCALID") or 0) % len(there)]  # its own among those of the job
+        kind = kind_of(device)
+        if sort_of(kind) != sort_of(self.kind):
+            raise ConfigError(
+                f"The packs are planned for {self.kind}, and job {job} was given a {device_name(kind)}; "
+                "hydra.launcher.constraint or gres asks for one kind of node, device_kind says which to plan for."
+            )
+        patience = PATIENCE_IN_LEASES * read_plan(store, self.sweep).settings.launch.lease_seconds
+        cores = int(os.environ.get("SLURM_CPUS_PER_TASK") or 1)
+        signals.notice_seconds = self.warning_seconds - EARLY_SECONDS
+        time_for, stop = _time_until(job, self.warning_seconds), _Stop(signals, cancelled)
+        died, may_come = partial(_died_of_memory, store), partial(_others_wait, store, self.sweep)
+        try:
+            return work(store, self.sweep, device, stop, time_for, patience, died, cores, may_come), False
+        except OutOfTime as out:
+            log.info("The time left is too short for the packs left.")
+            return out.well, True
+
     def _given_up(self, store: Store) -> bool:
-        """Notes that its submission has come to a job, if nobody has; True if it was taken for lost meanwhile."""
+        """Notes the job of its submission, if it is not known.  True if the submission counts as lost."""
         array = os.environ.get("SLURM_ARRAY_JOB_ID") or os.environ["SLURM_JOB_ID"]
         count = int(os.environ.get("SLURM_ARRAY_TASK_COUNT") or 1)
         try:
@@ -146,16 +161,9 @@ class JobWorker:
             log.info("The command that has submitted this worker was taken for dead, and others work: %s", outcome.why)
         return outcome.job is None
 
-    def _device(self) -> str:
-        """The CPU, or the GPU that is this worker's among those of its job.  Raises ConfigError."""
-        from launch.plan.device import devices
-
-        there = devices("cuda" if self.gpu else "cpu")
-        return there[int(os.environ.get("SLURM_LOCALID") or 0) % len(there)]
-
 
 def this_job() -> str:
-    """The job as Slurm's commands name it: 12, or 12_3 in an array."""
+    """The name of this job in Slurm's commands: 12, or 12_3 in an array."""
     environment = os.environ
     if "SLURM_ARRAY_JOB_ID" in environment:
         return f"{environment['SLURM_ARRAY_JOB_ID']}_{environment['SLURM_ARRAY_TASK_ID']}"
@@ -172,30 +180,28 @@ def _died_of_memory(store: Store, owner: Owner) -> bool:
     try:
         known = {sweep: submissions_of(store, sweep, []) for sweep in sweeps_of(store)}
         asked = {sweep: [each for each in several if each.job == owner.job] for sweep, several in known.items()}
-        asked = {sweep: several for sweep, several in asked.items() if several}
-        found, _ = states_of_sweeps(store, asked, here, cluster.PATIENCE_SECONDS)
+        by_sweep, _ = states_of_sweeps(
+            store, {sweep: several for sweep, several in asked.items() if several}, here, cluster.PATIENCE_SECONDS
+        )
     except (cluster.SlurmError, StoreError):
         return False
-    states = [states[owner.job_name] for states in found.values() if owner.job_name in states]
+    states = [states[owner.job_name] for states in by_sweep.values() if owner.job_name in states]
     return any(state.state == "OUT_OF_MEMORY" for state in states)
 
 
 class _Stop:
-    """A worker's `stop`: Slurm's signals, or that the sweep is cancelled, where nobody ends the worker."""
+    """A worker's `stop`: after a signal of Slurm, or a cancellation of the sweep, which needs no signal."""
 
     def __init__(self, signals: JobSignals, cancelled: Cancelled) -> None:
         self._signals, self._cancelled = signals, cancelled
+        self.seconds_left = signals.seconds_left
 
     def __call__(self) -> bool:
         return self._signals() or self._cancelled()
 
-    def seconds_left(self) -> float:
-        """Until Slurm ends the job."""
-        return self._signals.seconds_left()
-
 
 def _others_wait(store: Store, sweep: str) -> bool:
-    """Whether jobs of the sweep are to start, on whatever nodes they get; where Slurm does not say, they may be."""
+    """Whether jobs of the sweep will still start, on any nodes; True if Slurm does not answer."""
     try:
         submitted = {sweep: submissions_of(store, sweep, [])}
         return any(each.state.to_start for each in own_jobs(store, submitted)[sweep])
@@ -204,9 +210,9 @@ def _others_wait(store: Store, sweep: str) -> bool:
 
 
 def _time_until(job: str, warning_seconds: float) -> Callable[[float], bool]:
-    """A function that says whether some seconds will have passed before the job may get the signal that its time is up.
+    """A function that tells whether the job has that many seconds before it may get the signal of its time limit.
 
-    Slurm may be silent when a worker starts: then the job's environment says it, or Slurm is asked again.
+    If Slurm does not answer when a worker starts, the job's environment tells the limit, or Slurm is asked again.
     """
     end, asked = _end_of(job), time.monotonic()
 
@@ -220,8 +226,58 @@ def _time_until(job: str, warning_seconds: float) -> Callable[[float], bool]:
 
 
 def _end_of(job: str) -> float:
-    """When the job's time is up, by this process's monotonic clock; infinite where it has no limit, or nobody knows."""
+    """The end of the job's time, by this process's monotonic clock; infinite if there is no limit, or none is known."""
     left = cluster.seconds_left(job)
     if left is None and (words := os.environ.get("SLURM_JOB_END_TIME", "")).isdecimal():
         left = int(words) - time.time()
     return math.inf if left is None else time.monotonic() + left
+
+
+def leave(job: str, restart: int, back: Callable[[], bool], cancelled: Callable[[], bool]) -> int:
+    """Waits until Slurm ends this process, and asks for the queue if `back`.  Returns a status if Slurm does not.
+
+    Slurm's controller may be away just then, refuse the order, or be killed and forget the order; the command that
+    gives the order may be killed too. So the order is given again until Slurm has taken it, or ends the job. A job that
+    was cancelled is left alone: while its processes end, Slurm would take the order and start it again.
+
+    restart: how often the job had been requeued when this process began. back: whether it must go back into the queue;
+    Slurm brings a preempted job back without an order. cancelled: whether the sweep is.
+    """
+    waits, pause, said = 0.0 if back() else GRACE_LOOK_SECONDS, FIRST_PAUSE_SECONDS, ""
+    log.info("Back into the queue." if back() else "The checkpoint is written; waiting for Slurm to end the job.")
+    end = time.monotonic() + LONGEST_GRACE_SECONDS
+    while time.monotonic() < end:
+        if _cancelled_within(waits, back, cancelled):
+            log.info("The sweep was cancelled; this worker ends.")
+            return 0
+        waits, answer = GRACE_LOOK_SECONDS, ""
+        try:
+            answer = cluster.ask("scontrol", "show", "job", job)
+            restarts, runs = re.search(r"\bRestarts=(\d+)", answer), "JobState=RUNNING" in answer
+            if restarts and int(restarts[1]) > restart:
+                log.info("Job %s is in the queue again, or runs elsewhere; this process of it ends.", job)
+                return 1
+            if back() and (runs or "Reason=TimeLimit" in answer):
+                cluster.requeue(job)
+            elif runs and not re.search(r"\bPreemptTime=\d", answer):  # a preempted job has its grace time
+                log.warning("Slurm lets the job go on: it was asked to end by somebody else, and ends by itself.")
+                return 1
+        except cluster.SlurmError as error:
+            if not back():
+                continue
+            if str(error) != said:
+                said = str(error)
+                log.warning("%s; the job asks again until Slurm takes it back, or ends it.", said.rstrip("."))
+            waits, pause = pause * _SHARE, min(2 * pause, LONGEST_PAUSE_SECONDS)
+            if not answer:
+                end = time.monotonic() + LONGEST_GRACE_SECONDS
+    log.error("Slurm has neither ended job %s nor taken it back for %s.", job, in_time(LONGEST_GRACE_SECONDS))
+    return 1
+
+
+def _cancelled_within(seconds: float, back: Callable[[], bool], cancelled: Callable[[], bool]) -> bool:
+    """Waits, until `back` changes at the longest.  Returns whether the sweep is cancelled."""
+    end, before = time.monotonic() + seconds, back()
+    while not cancelled() and back() == before and (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, LOOK_SECONDS))
+    return cancelled()

@@ -9,27 +9,33 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from launch.launchers.display import display
-from launch.launchers.prepare import Resources, calibrated, prepared
-from launch.launchers.report import announce, report, say_planned, settled, show_plan
+from launch.launchers.display import Watch, display
+from launch.launchers.prepare import prepared
+from launch.launchers.report import announce, report, to_be_trained
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.cancellation import cancellations, cancellations_before
 from launch.launchers.slurm.job import JobWorker
-from launch.launchers.slurm.job_array import jobs_needed
-from launch.launchers.slurm.own_jobs import Submitted, by_array, living, on_another, own_jobs, states_of_sweeps
-from launch.launchers.slurm.parameters import check_parameters, launcher_words, wants_gpu, workers_a_job
+from launch.launchers.slurm.own_jobs import Submitted, by_array, living, other_clusters, own_jobs, states_of_sweeps
+from launch.launchers.slurm.parameters import check_submission, launcher_words, wants_gpu, workers_a_job
 from launch.launchers.slurm.pickled import PickledWorker
 from launch.launchers.slurm.signals import EARLY_SECONDS
-from launch.launchers.slurm.submissions import Outcome, Submission, ask, decide, submissions_of
-from launch.launchers.slurm.submit_once import await_turn, release_held, submit_once
-from launch.packs.watch import Watch
-from launch.plan.calibration import read_calibration
+from launch.launchers.slurm.submissions import (
+    Outcome,
+    Submission,
+    ask,
+    cancellations,
+    cancellations_before,
+    decide,
+    submissions_of,
+)
+from launch.launchers.slurm.submit_once import await_turn, jobs_needed, release_held, submit_once
+from launch.plan.calibration import calibrated, read_calibration
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import allotted_cores, kind_of, memory_of
-from launch.plan.figures import GPU
+from launch.plan.planner import Resources
+from launch.plan.speed import GPU
 from launch.runs.settings import store_option
 from launch.wording import counted, say
-from plasticity_lab.errors import ConfigError, PlanError
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.exits import seconds_since_command
 from plasticity_lab.records.damage import DamagedFile, is_aside
 from plasticity_lab.records.files import names
@@ -40,9 +46,10 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 LOOK_SECONDS = 2.0
+"""How often the store is read, which shows the progress."""
 ASK_SECONDS = 30.0
+"""How often Slurm is asked whether the jobs are still there."""
 PATIENCE_SECONDS = 20.0
-"""How often Slurm is asked whether the jobs are still there; the store, which shows how far they are, more often."""
 
 
 def submit_runs(
@@ -50,58 +57,50 @@ def submit_runs(
 ) -> None:
     """Submits workers for the runs that are not finished yet; returns at once, unless launch.wait is true.
 
-    command: by which the runs were asked for, where that is not this process's own.
+    command: the words that asked for the runs; None: this process's own.
 
-    Raises ConfigError and SlurmError before anything is queued; SweepCancelled if somebody cancels the sweep meanwhile;
+    Raises ConfigError and SlurmError before anything is queued; SweepCancelled if the sweep is cancelled meanwhile;
     SweepFailed after waiting.
     """
-    store = Store(settings.store)
-    check_parameters(parameters)
-    resources, gpu = resources_of(store, settings, parameters, command)
+    store, wanted = Store(settings.store), settings.launch.workers
+    check_submission(parameters, settings)
+    resources = resources_of(store, settings, parameters, command)
     ready = prepared(runs, settings, resources, command)
-    planned, wanted = ready.plan, settings.launch.workers
-    if settings.dry_run or settings.plan_only:
-        show_plan(ready, workers_a_job(parameters) * jobs_needed(planned.packs, wanted, parameters, sys.maxsize))
-        if not settings.dry_run and settled(ready):
-            say_planned(ready)
+    sweep = ready.plan.sweep
+    if not to_be_trained(
+        ready, workers_a_job(parameters) * jobs_needed(ready.plan.packs, wanted, parameters, sys.maxsize)
+    ):
         return
-    cluster.check_there()
-    cluster.check_partition(parameters["partition"])
-    if not settled(ready):
-        return
-    folder = parameters["submitit_folder"]  # `resume` and `logs` may be given in another one
+    folder = parameters["submitit_folder"]  # relative to this folder; `resume` and `logs` may run in another one
     parameters = {**parameters, "submitit_folder": folder and str(Path(folder).absolute())}
-    packs = [pack for pack in planned.packs if sort_of(pack.kind) == sort_of(resources.kind)]
-    if not packs:
-        kinds = ", ".join(sorted({pack.kind for pack in planned.packs}))
-        raise PlanError(f"Workers on {kinds} train all that is left, and it goes on only there: wait for them.")
+    packs = ready.packs_for_workers()
     # A cancellation since the command was given holds for it too.
-    before = cancellations_before(store, planned.sweep, seconds_since_command())
-    asked = ask(store, planned.sweep, parameters, ready.settings, before, cluster.this_cluster())
+    before = cancellations_before(store, sweep, seconds_since_command())
+    asked = ask(store, sweep, parameters, ready.settings, before, cluster.this_cluster())
     try:
-        there = _workers(store, asked, packs, gpu)
+        arrays = _workers(store, asked, packs)
     except BaseException as error:
-        decide(store, planned.sweep, asked.number, Outcome(None, why=str(error) or type(error).__name__))
+        decide(store, sweep, asked.number, Outcome(None, why=str(error) or type(error).__name__))
         raise
-    workers = counted(there.total() * workers_a_job(parameters), "worker")
+    workers = counted(arrays.total() * workers_a_job(parameters), "worker")
     place = f"partition {parameters['partition']}" if parameters["partition"] else "the default partition"
-    announce(ready, f"{workers} in {place}, job {', '.join(there)}, on {sort_of(resources.kind)}")
+    announce(ready, f"{workers} in {place}, job {', '.join(arrays)}, on {sort_of(resources.kind)}")
     if resources.calibration is GPU.calibration:
         say(
             f"Widths and times of packs are {GPU.calibration.basis}. This measures {device_name(resources.kind)} in a "
-            f"short job: {calibrating(store, command)}"
+            f"short job: {_calibrating(store, command)}"
         )
     if settings.launch.wait:
-        report(ready, runs, _wait(store, planned))
+        report(ready, runs, _wait(store, ready.plan))
         return
-    say(f"How far it is: python -m launch status {planned.sweep}{store_option(store)}")
-    say(f"To stop it:    python -m launch cancel {planned.sweep}{store_option(store)}")
+    say(f"How far it is: python -m launch status {sweep}{store_option(store)}")
+    say(f"To stop it:    python -m launch cancel {sweep}{store_option(store)}")
 
 
-def calibrating(store: Store, command: Sequence[str] | None) -> str:
-    """The command that measures a node's device into the store, by a job as a command's workers get.
+def _calibrating(store: Store, command: Sequence[str] | None) -> str:
+    """The command that measures a node's device into the store, by a job with the parameters of a command's workers.
 
-    command: its words; None: this process's.
+    command: its words; None: this process's own.
     """
     words = launcher_words(command or sys.orig_argv) or ["hydra/launcher=NAME"]  # a preset may name one, too
     return f"python -m launch calibrate {shlex.join(words)}{store_option(store)} --wait"
@@ -109,31 +108,29 @@ def calibrating(store: Store, command: Sequence[str] | None) -> str:
 
 def resources_of(
     store: Store, settings: Settings, parameters: Mapping[str, Any], command: Sequence[str] | None = None
-) -> tuple[Resources, bool]:
-    """What the jobs will have, and whether that is a GPU; it need not be on this machine.
+) -> Resources:
+    """The resources of the jobs, whose device need not be on this machine.
 
-    command: as in `calibrating`.  Raises ConfigError.
+    command: as for `_calibrating`.  Raises ConfigError.
     """
     gpu = wants_gpu(parameters, settings.device)
     kind = parameters["device_kind"] or (_gpu_kind(store, settings.dry_run, command) if gpu else kind_of("cpu"))
-    own = int(0.9 * (parameters["mem_gb"] or 0) * 2**30) // max(1, parameters["tasks_per_node"]) or sys.maxsize
+    host = int(0.9 * (parameters["mem_gb"] or 0) * 2**30) // max(1, parameters["tasks_per_node"]) or sys.maxsize
     if parameters["memory_gb"]:
         memory = int(parameters["memory_gb"] * 2**30)
     elif gpu:
         memory = sys.maxsize  # a pack that turns out too large is planned again at half its width
     elif parameters["mem_gb"]:
-        memory = own
+        memory = host
     else:
         memory = memory_of("cpu") // allotted_cores()
-    workers = settings.launch.workers or 1
     calibration, damaged = calibrated(store, kind)
-    return Resources(
-        kind, calibration, not_compiled_here(), memory, workers, damaged, known=False, host_memory=own
-    ), gpu
+    workers = settings.launch.workers or 1
+    return Resources(kind, calibration, not_compiled_here(), memory, workers, damaged, known=False, host_memory=host)
 
 
 def _gpu_kind(store: Store, only_shown: bool, command: Sequence[str] | None) -> str:
-    """The kind of GPU that the store has a calibration of; for a plan that is only shown, any will do."""
+    """The kind of GPU that the store has a calibration of; "GPU" if there is none and the plan is only shown."""
     kinds, damaged = [], ""
     for name in names(store.root / "calibration"):
         try:
@@ -150,7 +147,7 @@ def _gpu_kind(store: Store, only_shown: bool, command: Sequence[str] | None) -> 
         raise ConfigError(f"{words}has calibrations of {len(kinds)}: say {named}.")
     words += (
         "has no calibration of one. A short job measures it, by this command; then give yours again: "
-        f"{calibrating(store, command)} (Or name the GPU, as `nvidia-smi --query-gpu=name --format=csv` does on a "
+        f"{_calibrating(store, command)} (Or name the GPU, as `nvidia-smi --query-gpu=name --format=csv` does on a "
         "node: hydra.launcher.device_kind='...')"
     )
     if only_shown:
@@ -159,51 +156,51 @@ def _gpu_kind(store: Store, only_shown: bool, command: Sequence[str] | None) -> 
     raise ConfigError(words)
 
 
-def _workers(store: Store, asked: Submission, packs: Sequence[Pack], gpu: bool) -> Counter[str]:
-    """Submits as many workers as the packs need and are not there yet, when it is this command's turn.
+def _workers(store: Store, asked: Submission, packs: Sequence[Pack]) -> Counter[str]:
+    """When it is this command's turn, submits the workers that the packs need in addition to the present ones.
 
-    packs: of one device kind, which is a GPU or not. Returns array → how many of its jobs wait or run.
+    packs: of one kind of device. Returns array → the number of its jobs that wait or run.
 
     Raises SlurmError, SweepCancelled, StoreError.
     """
     parameters, wanted = asked.launcher, asked.settings.launch.workers
     await_turn(store, asked)
-    # Workers that are there already look at the new plan when they have done the old one.
-    there = _workers_there(store, asked)
+    # Present workers read the new plan when they have done the old one.
+    arrays = _present_workers(store, asked)
     largest = cluster.largest_array()
     needed = jobs_needed(packs, wanted, parameters, largest)
     if wanted and needed < jobs_needed(packs, wanted, parameters, sys.maxsize):
         say(f"This cluster lets an array have {largest:,} jobs: launch.workers={wanted:,} is more.")
-    missing = needed - there.total()
+    missing = needed - arrays.total()
     if missing <= 0:
         decide(store, asked.sweep, asked.number, Outcome(None, why="there were enough workers"))
-        return there
+        return arrays
     worker = JobWorker(
         store=str(store.root),
         sweep=asked.sweep,
-        gpu=gpu,
+        gpu=wants_gpu(parameters, asked.settings.device),
         kind=packs[0].kind,
         warning_seconds=parameters["signal_delay_s"] + EARLY_SECONDS,
         starts=parameters["max_num_timeout"],
         submission=asked.number,
         cancellations=asked.cancellations,
     )
-    there[submit_once(store, asked, PickledWorker(asdict(worker)), missing)] = missing
-    return there
+    arrays[submit_once(store, asked, PickledWorker(asdict(worker)), missing)] = missing
+    return arrays
 
 
-def _workers_there(store: Store, asked: Submission) -> Counter[str]:
-    """Array → how many of its jobs wait or run for the sweep; those that are held are released.
+def _present_workers(store: Store, asked: Submission) -> Counter[str]:
+    """Array → the number of its jobs that wait or run for the sweep, without cancelled ones; releases held jobs.
 
-    Those that were cancelled are not counted.  Raises SlurmError, also where a job cannot be released; StoreError.
+    Raises SlurmError, also if a job cannot be released; StoreError.
     """
     sweep = asked.sweep
     often, submitted = cancellations(store, sweep), submissions_of(store, sweep, [])
-    if elsewhere := {each.cluster for each in submitted if each.job and on_another(each, asked.cluster)}:
-        say(f"Workers of this sweep on cluster {', '.join(map(str, elsewhere))} cannot be seen from here; none counts.")
-    there = [job for job in living(own_jobs(store, {sweep: submitted})[sweep]) if job.wanted(often)]
-    release_held(sweep, there)
-    return by_array(there)
+    if others := other_clusters(submitted, asked.cluster):
+        say(f"Workers of this sweep on cluster {', '.join(others)} cannot be seen from here; none counts.")
+    present = [job for job in living(own_jobs(store, {sweep: submitted})[sweep]) if job.wanted(often)]
+    release_held(sweep, present)
+    return by_array(present)
 
 
 def _wait(store: Store, planned: Plan) -> list[str]:
@@ -236,10 +233,10 @@ def _wait(store: Store, planned: Plan) -> list[str]:
 
 
 def _how_jobs_ended(store: Store, submitted: Submitted) -> list[str]:
-    """A sentence for each job that ended early, as far as Slurm says."""
+    """A sentence for each job that ended early, as far as Slurm tells."""
     try:
-        found, _ = states_of_sweeps(store, submitted, cluster.this_cluster(), cluster.PATIENCE_SECONDS)
+        by_sweep, _ = states_of_sweeps(store, submitted, cluster.this_cluster(), cluster.PATIENCE_SECONDS)
     except cluster.SlurmError:
         return []
-    states = [state for states in found.values() for state in states.values()]
-    return [f"Job {each.job} {each}, on {each.nodes}." for each in states if each.ended_early]
+    states = [state for states in by_sweep.values() for state in states.values()]
+    return [f"Job {state.job} {state}, on {state.nodes}." for state in states if state.ended_early]

@@ -1,7 +1,7 @@
-"""Which of the jobs that Slurm knows are a sweep's own: by their marks, never by their numbers or names alone.
+"""The jobs of a sweep among all that Slurm knows, by their marks, never by their numbers or names alone; their states.
 
-A job bears its mark in two places. Its comment ends with the five words of `mark_of`, after the comment that the user
-has asked for. And it runs, without arguments, a script in the folder of its submission, whose last name is the token.
+A job has its mark in two places. Its comment ends with the five words of `mark_of`, after the user's own comment. And
+its command is a script without arguments in the folder of its submission, whose name is the token.
 """
 
 import hashlib
@@ -15,26 +15,34 @@ from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.job_state import JobState, is_step, with_accounting
-from launch.launchers.slurm.submissions import Submission, own_logs_folder
+from launch.launchers.slurm.job_state import ACCOUNTING_COLUMNS, QUEUE_COLUMNS, JobState, is_step, with_accounting
+from launch.launchers.slurm.submissions import Submission, is_cancelled, own_logs_folder, submissions_of
+from launch.wording import counted, some
+from plasticity_lab.errors import StoreError
 from plasticity_lab.process.account import user_name
+from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.store import Store
 
-_MARK = re.compile(r"(?:.* )?plasticity_lab (\S+) (\S+) store (.+)", re.DOTALL)
+PATIENCE_SECONDS = 5.0
+"""How long `status` and `logs` wait for a cluster that does not answer."""
+FEW = 3
+"""How many jobs with the same end are named."""
 LONGEST = 500
-"""Signs of a path in a comment: Slurm refuses comments of more than 1,024, and the user's own is to have room."""
+"""The most characters of a path in a comment: Slurm allows 1,024, and the user's own comment needs room."""
+_MARK = re.compile(r"(?:.* )?plasticity_lab (\S+) (\S+) store (.+)", re.DOTALL)
 _SCRIPT = re.compile(r"\S+\.sh")
-_COLUMNS = ("%F", "%i", "%T", "%r", "%N", "%u", "%k", "%o")
+_COLUMNS = ("%F", *QUEUE_COLUMNS, "%u", "%k", "%o")
 """Array, job, state, why it waits, nodes, user, comment, and the command with its arguments."""
-_ACCOUNTING = ("JobID", "State", "ExitCode", "NodeList", "User", "SubmitLine")
+Submitted = Mapping[str, Sequence[Submission]]
+"""Sweep → its submissions."""
 
 
 @dataclass(frozen=True)
 class OwnJob:
-    """A job of a sweep's, one for each of an array.
+    """A job of a sweep, one for each of an array.
 
-    array: what it belongs to, or itself. user: whose it is. submission: which it came of; None where the store has no
-    file of that any more.
+    array: the array, or the job itself. user: its owner. submission: its submission; None if the store has lost the
+    file.
     """
 
     array: str
@@ -44,72 +52,66 @@ class OwnJob:
 
     @property
     def name(self) -> str:
-        """As Slurm's commands name it: 12, or 12_3."""
+        """Its name in Slurm's commands: 12, or 12_3."""
         return self.state.job
 
     def wanted(self, cancellations: int) -> bool:
-        """Whether it is to go on with its sweep, which has been cancelled so often."""
+        """Whether it takes part in its sweep after that number of cancellations."""
         return not cancellations if self.submission is None else self.submission.cancellations >= cancellations
-
-
-Submitted = Mapping[str, Sequence[Submission]]
-"""Sweep → its submissions."""
 
 
 def own_jobs(
     store: Store, submitted: Submitted, patience: float = cluster.PATIENCE_SECONDS, *options: str
 ) -> dict[str, list[OwnJob]]:
-    """Sweep → its jobs in the queue, those that are ending too; squeue is asked once.  Raises SlurmError.
+    """Sweep → its jobs in the queue, ending ones too; squeue is asked once.  Raises SlurmError.
 
     patience: seconds that it may take. options: more words for squeue.
     """
-    found: dict[str, list[OwnJob]] = {sweep: [] for sweep in submitted}
-    if not submitted:
-        return found
-    users = {user_name(), *(each.user for several in submitted.values() for each in several)}
-    for row in cluster.queue_of(_known(users), _COLUMNS, *options, patience=patience):
-        array, job, state, reason, nodes, user, comment, command = row
-        owned = _by_mark(store, submitted, user, comment, command)
-        if owned is not None:
+    jobs: dict[str, list[OwnJob]] = {sweep: [] for sweep in submitted}
+    everyone = {user_name(), *(each.user for several in submitted.values() for each in several)}
+    users = [user for user in sorted(everyone) if _is_known(user)]
+    if not submitted or not users:
+        return jobs
+    for row in cluster.queue(_COLUMNS, f"--user={','.join(users)}", *options, patience=patience):
+        array, *state, user, comment, command = row
+        if (owned := _by_mark(store, submitted, user, comment, command)) is not None:
             sweep, submission = owned
-            found[sweep].append(OwnJob(array, JobState.reported(job, state, reason, nodes), user, submission))
-    return found
+            jobs[sweep].append(OwnJob(array, JobState.reported(*state), user, submission))
+    return jobs
 
 
 def living(jobs: Iterable[OwnJob]) -> list[OwnJob]:
-    """Those that wait or run, or are in a state that this version does not know."""
+    """The jobs that wait or run, or are in an unknown state."""
     return [job for job in jobs if job.state.lives]
 
 
 def by_array(jobs: Iterable[OwnJob]) -> Counter[str]:
-    """Array → how many of its jobs there are."""
+    """Array → the number of its jobs."""
     return Counter(job.array for job in jobs)
 
 
 def states_of_sweeps(
     store: Store, submitted: Submitted, here: str | None, patience: float
 ) -> tuple[dict[str, dict[str, JobState]], str]:
-    """Sweep → name → state of its jobs on this cluster, those that are over too, as far as Slurm remembers them.
+    """Sweep → name → state of its jobs on this cluster, and of ended ones as far as Slurm remembers them.
 
-    here: the cluster's name, where it is known. Returns also why it is unknown how jobs ended, where sacct does not
-    answer.  Raises SlurmError where squeue does not.
+    here: the cluster's name, if it is known. Returns also why sacct does not tell how jobs ended; empty if it does.
+    Raises SlurmError if squeue does not answer.
     """
-    found: dict[str, dict[str, JobState]] = {}
-    for sweep, jobs in own_jobs(store, submitted, patience, "--states=all").items():
-        found[sweep] = {job.name: job.state for job in jobs}
+    jobs = own_jobs(store, submitted, patience, "--states=all")
+    states = {sweep: {job.name: job.state for job in its_jobs} for sweep, its_jobs in jobs.items()}
     arrays = defaultdict(list)
-    for several in submitted.values():
-        for each in several:
-            if each.job is not None and not on_another(each, here) and _asked_from(store, each):
-                arrays[each.job].append(each)
+    for each in (each for several in submitted.values() for each in several):
+        if each.job is not None and not on_another(each, here) and _asked_from(store, each):
+            arrays[each.job].append(each)
     try:
-        rows = cluster.in_accounting(arrays, _ACCOUNTING, patience)
+        rows = cluster.accounting(arrays, (*ACCOUNTING_COLUMNS, "User", "SubmitLine"), patience)
     except cluster.SlurmError as error:
-        return found, str(error)
+        return states, str(error)
     for array, several in arrays.items():
         for each in several:
-            found[each.sweep] = with_accounting(found[each.sweep], _of_array(rows, array, each))
-    return found, ""
+            states[each.sweep] = with_accounting(states[each.sweep], _rows_of(each, rows, array))
+    return states, ""
 
 
 def on_another(submission: Submission, here: str | None) -> bool:
@@ -117,73 +119,59 @@ def on_another(submission: Submission, here: str | None) -> bool:
     return None not in (here, submission.cluster) and submission.cluster != here
 
 
+def other_clusters(submissions: Iterable[Submission], here: str | None) -> list[str]:
+    """The names of other clusters to which jobs were given."""
+    return sorted({str(each.cluster) for each in submissions if each.job and on_another(each, here)})
+
+
 def _by_mark(
     store: Store, submitted: Submitted, user: str, comment: str, command: str
 ) -> tuple[str, Submission | None] | None:
-    """The sweep and the submission that a job is of; None for a job of another sweep or store, or of anything else."""
-    mark, folder = mark_in(comment), script_folder(command)
-    if mark is None or folder is None or mark.sweep not in submitted or not mark.is_in(store):
+    """The sweep and the submission of a job; None for any job that is not of these sweeps and this store."""
+    mark, folder = mark_in(comment, store), script_folder(command)
+    if mark is None or folder is None or mark[0] not in submitted:
         return None
-    for each in submitted[mark.sweep]:
-        if each.token == mark.token:
-            return (mark.sweep, each) if (user, folder) == (each.user, each.folder) else None
-    # The store has lost its file of the submission. The job has to run a script in the sweep's own folder then, and
-    # only who has given it may say that it is the sweep's.
-    own = folder.name == mark.token and is_same_folder(folder.parent, own_logs_folder(store, mark.sweep))
-    return (mark.sweep, None) if own and user == user_name() else None
+    sweep, token = mark
+    for each in submitted[sweep]:
+        if each.token == token:
+            return (sweep, each) if (user, folder) == (each.user, each.folder) else None
+    # The store has lost its file of the submission. Then the job must run a script in the sweep's own folder, and only
+    # its owner may claim it for the sweep.
+    own = folder.name == token and _is_same_folder(folder.parent, own_logs_folder(store, sweep))
+    return (sweep, None) if own and user == user_name() else None
 
 
 def _asked_from(store: Store, each: Submission) -> bool:
     """Whether a submission was made from this store, not from another one that this is a copy of."""
     if each.launcher.get("submitit_folder"):
-        return True  # a folder that is not in the store says nothing about it
-    return is_same_folder(each.folder.parent.parent, store.sweep_folder(each.sweep))
+        return True  # its folder is not in the store, and cannot tell
+    return _is_same_folder(each.folder.parent.parent, store.sweep_folder(each.sweep))
 
 
-def _of_array(rows: Sequence[Sequence[str]], array: str, each: Submission) -> list[Sequence[str]]:
-    """Job, state, exit code and nodes of the rows of sacct that are of a submission.
+def _rows_of(submission: Submission, rows: Sequence[Sequence[str]], array: str) -> list[Sequence[str]]:
+    """The first columns of the rows of sacct that are of a submission.
 
-    A job's steps come after it, without a user and without what it was submitted by.
+    A job's steps follow it, without a user and without a line that submitted them.
     """
-    mine, belongs = [], False
-    for job, state, code, nodes, user, line in rows:
-        if not is_step(job):
-            number = re.match(r"\d+", job)
-            submits = line.partition(" ")[2]  # after `sbatch`
-            belongs = number is not None and number[0] == array
-            belongs = belongs and each.user == user and script_folder(submits) == each.folder
+    belonging, belongs = [], False
+    for *row, user, line in rows:
+        if not is_step(row[0]):
+            number = re.match(r"\d+", row[0])
+            same_array = number is not None and number[0] == array
+            script = line.partition(" ")[2]  # after `sbatch`
+            belongs = same_array and submission.user == user and script_folder(script) == submission.folder
         if belongs:
-            mine.append((job, state, code, nodes))
-    return mine
+            belonging.append(row)
+    return belonging
 
 
-def _known(users: Iterable[str]) -> list[str]:
-    """Those of the users that this machine knows: squeue refuses others."""
-    found = []
-    for user in sorted(users):
-        try:
-            pwd.getpwnam(user)
-        except KeyError:
-            if not user.isdecimal():
-                continue
-        found.append(user)
-    return found
-
-
-@dataclass(frozen=True)
-class Mark:
-    """What the end of a comment says.  store: the word for the store's path, or the path itself."""
-
-    sweep: str
-    token: str
-    store: str
-
-    def is_in(self, store: Store) -> bool:
-        """Whether the job is one of this store, which may have been given by another path then."""
-        if self.store == _word_for(store):
-            return True
-        path = unquote_to_bytes(self.store)
-        return path.startswith(b"/") and is_same_folder(path, store.root)
+def _is_known(user: str) -> bool:
+    """Whether this machine knows a user: squeue refuses others."""
+    try:
+        pwd.getpwnam(user)
+    except KeyError:
+        return user.isdecimal()
+    return True
 
 
 def mark_of(store: Store, sweep: str, token: str) -> str:
@@ -191,14 +179,19 @@ def mark_of(store: Store, sweep: str, token: str) -> str:
     return f"plasticity_lab {sweep} {token} store {_word_for(store)}"
 
 
-def mark_in(comment: str) -> Mark | None:
-    """The mark at the end of a comment; None where there is none."""
-    found = _MARK.fullmatch(comment)
-    return None if found is None else Mark(*found.groups())
+def mark_in(comment: str, store: Store) -> tuple[str, str] | None:
+    """The sweep and the token of a comment with a mark of this store, perhaps by another path; None for others."""
+    mark = _MARK.fullmatch(comment)
+    if mark is None:
+        return None
+    sweep, token, word = mark.groups()
+    path = unquote_to_bytes(word)
+    ours = word == _word_for(store) or (path.startswith(b"/") and _is_same_folder(path, store.root))
+    return (sweep, token) if ours else None
 
 
 def script_folder(command: str) -> Path | None:
-    """The folder of the script that a job runs; None if it is no script, or is given arguments.
+    """The folder of the script that a job runs; None if it is no script, or has arguments.
 
     command: as Slurm shows it, words joined by spaces.
     """
@@ -207,15 +200,85 @@ def script_folder(command: str) -> Path | None:
 
 
 def _word_for(store: Store) -> str:
-    """The store's path without spaces, quotes and line breaks, as in a URL; of a long one its SHA-256."""
+    """The store's path without spaces, quotes and line breaks, as in a URL; the SHA-256 of a long path."""
     path = os.fsencode(store.root)
     word = quote(path)
     return word if len(word) <= LONGEST else f"sha256:{hashlib.sha256(path).hexdigest()}"
 
 
-def is_same_folder(one: Path | bytes, other: Path) -> bool:
-    """Whether two paths name one folder; where one of them cannot be looked at, whether they are written alike."""
+def _is_same_folder(one: Path | bytes, other: Path) -> bool:
+    """Whether two paths name one folder; by their spelling if one of them cannot be read."""
     try:
         return os.path.samefile(os.fsencode(one), os.fsencode(other))
     except (OSError, ValueError):
         return os.fsencode(one) == os.fsencode(other)
+
+
+@dataclass(frozen=True)
+class SweepJobs:
+    """The names of one sweep's jobs.
+
+    running: at work. waiting: reason → queued jobs. ended: how → jobs that ended early. cancelled: whether the sweep
+    was cancelled, and no worker submitted since. unknown: how → jobs in a state that this version does not know.
+    """
+
+    running: Sequence[str]
+    waiting: Mapping[str, Sequence[str]]
+    ended: Mapping[str, Sequence[str]]
+    cancelled: bool
+    unknown: Mapping[str, Sequence[str]]
+
+    def __str__(self) -> str:
+        """All of it in a line."""
+        at_work = f"{counted(len(self.running), 'job')} run{'s' if len(self.running) == 1 else ''}"
+        parts = [at_work if self.running else "no job runs"]
+        parts += [f"{len(jobs):,} wait{'s' if len(jobs) == 1 else ''} {why}" for why, jobs in self.waiting.items()]
+        parts += [f"{len(jobs):,} ended early: {how} ({some(jobs, FEW)})" for how, jobs in self.ended.items()]
+        for how, jobs in self.unknown.items():
+            parts.append(f"{len(jobs):,} {'is' if len(jobs) == 1 else 'are'} {how} ({some(jobs, FEW)})")
+        return "; ".join(parts)
+
+
+def sweep_jobs(store: Store, sweeps: Iterable[str]) -> tuple[dict[str, SweepJobs | None], list[str]]:
+    """Sweep → its jobs, for sweeps that were given to Slurm; None if Slurm does not answer.
+
+    Returns also a sentence for each fact that is unknown. Slurm is asked once for all sweeps, and only if there are
+    jobs.
+    """
+    submitted: dict[str, list[Submission]] = {}
+    unreadable: list[StoreError] = []
+    for sweep in sweeps:
+        if submissions := submissions_of(store, sweep, unreadable):
+            submitted[sweep] = submissions
+    said = [str(error) for error in unreadable if not isinstance(error, DamagedFile)]  # `status` names damaged files
+    if not submitted:
+        return {}, said
+    here = cluster.this_cluster(PATIENCE_SECONDS)
+    try:
+        states, gap = states_of_sweeps(store, submitted, here, PATIENCE_SECONDS)
+    except cluster.SlurmError as error:
+        return dict.fromkeys(submitted), [*said, f"Which jobs run and which are queued is unknown: {error}"]
+    said += [f"How jobs ended is unknown: {gap}"] if gap else []
+    for sweep, submissions in submitted.items():
+        others = other_clusters(submissions, here)
+        said += [f"Sweep {sweep} has jobs on cluster {name}; how they stand is shown there." for name in others]
+    return {sweep: _grouped(states[sweep].values(), is_cancelled(store, submitted[sweep])) for sweep in submitted}, said
+
+
+def _grouped(states: Iterable[JobState], cancelled: bool) -> SweepJobs:
+    """Groups jobs by the reason for their state, the largest groups first."""
+    running, waiting, ended, unknown = [], defaultdict(list), defaultdict(list), defaultdict(list)
+    for state in sorted(states, key=lambda state: state.job):
+        if state.runs:
+            running.append(state.job)
+        elif state.waits:
+            waiting[state.why].append(state.job)
+        elif state.ended_early:
+            ended[state.why].append(state.job)
+        elif state.lives:
+            unknown[state.why].append(state.job)
+    return SweepJobs(running, _largest_first(waiting), _largest_first(ended), cancelled, _largest_first(unknown))
+
+
+def _largest_first(groups: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    return dict(sorted(groups.items(), key=lambda entry: -len(entry[1])))

@@ -1,6 +1,6 @@
 """The parameters of `hydra/launcher=packed_slurm`: those of submitit_slurm, and a few of our own.
 
-This is imported at every start of Hydra: nothing of it may need torch or submitit.
+Hydra imports this at every start, so it imports neither torch nor submitit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,18 +10,19 @@ from typing import Any
 from hydra_plugins.hydra_submitit_launcher.config import BaseQueueConf, SlurmQueueConf
 from omegaconf import DictConfig, OmegaConf
 
+from launch.launchers.slurm import cluster
 from launch.launchers.slurm.signals import EARLY_SECONDS
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.settings import Settings
 
 
 @dataclass
 class PackedSlurmConf(SlurmQueueConf):
-    """As submitit_slurm has them; a job is a worker, or `tasks_per_node` of them that share its GPUs.
+    """As for submitit_slurm; a job is a worker, or `tasks_per_node` workers that share its GPUs.
 
-    submitit_folder: null puts scripts and logs beside the sweep's plan, in the store. max_num_timeout: how often a job
-    may start anew, preemptions included. device_kind: which GPU, as `launch calibrate` names it; null: the one that the
-    store has a calibration of. memory_gb: what a pack may use; null: nine tenths of its share of `mem_gb`, and on a GPU
-    no limit.
+    submitit_folder: null puts scripts and logs next to the sweep's plan, in the store. max_num_timeout: how often a job
+    may be requeued, preemptions included. device_kind: the GPU, as `launch calibrate` names it; null: the one that the
+    store has a calibration of. memory_gb: of a pack; null: nine tenths of its share of `mem_gb`, and no limit on a GPU.
     """
 
     submitit_folder: str | None = None  # type: ignore[assignment]
@@ -34,14 +35,14 @@ class PackedSlurmConf(SlurmQueueConf):
 
 
 OURS = ("submitit_folder", "max_num_timeout", "device_kind", "memory_gb")
-"""Those that the sbatch script does not know."""
+"""Parameters that the sbatch script does not know."""
 CONFIG_DIR = ("--config-dir", "-cd")
 """The flag for a folder with the user's own options, such as launchers."""
 _GENERAL = frozenset(BaseQueueConf.__dataclass_fields__)
 
 
 def slurm_parameters(launcher: DictConfig) -> dict[str, Any] | None:
-    """The parameters of a composed hydra.launcher that is packed_slurm, or made from it; None for any other."""
+    """The parameters of a composed hydra.launcher that is packed_slurm, or based on it; None for any other."""
     values: Any = OmegaConf.to_container(launcher, resolve=True)
     return values if values.pop("_target_").endswith(".PackedSlurm") else None
 
@@ -62,8 +63,20 @@ def launcher_words(command: Sequence[str]) -> list[str]:
     return words
 
 
+def check_submission(parameters: Mapping[str, Any], settings: Settings) -> None:
+    """Raises ConfigError, SlurmError if jobs with these parameters cannot be submitted here.
+
+    For a plan that is only shown, or only written, this machine need not have Slurm.
+    """
+    check_parameters(parameters)
+    wants_gpu(parameters, settings.device)
+    if not (settings.dry_run or settings.plan_only):
+        cluster.check_there()
+        cluster.check_partition(parameters["partition"])
+
+
 def check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Raises ConfigError where no job may run, or one would get the signal that its time is up before it has begun."""
+    """Raises ConfigError if no job may run, or a job would get the signal of its time limit before it has begun."""
     if parameters["array_parallelism"] < 1:
         raise ConfigError(
             f"hydra.launcher.array_parallelism={parameters['array_parallelism']} lets no job run: it says how many of "
@@ -78,7 +91,7 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
 
 
 def wants_gpu(parameters: Mapping[str, Any], device: str) -> bool:
-    """Whether workers train on GPUs: where the job asks for some, unless device=cpu.  Raises ConfigError."""
+    """Whether workers train on GPUs: if the job asks for some, unless device=cpu.  Raises ConfigError."""
     asked = parameters["gpus_per_node"] or parameters["gpus_per_task"] or "gpu" in (parameters["gres"] or "")
     asked = asked or any(key.replace("_", "-").startswith("gpus") for key in parameters["additional_parameters"])
     if device == "cuda" and not asked:
@@ -89,16 +102,16 @@ def wants_gpu(parameters: Mapping[str, Any], device: str) -> bool:
 
 
 def workers_a_job(parameters: Mapping[str, Any]) -> int:
-    """How many workers one job of the array starts."""
+    """The number of workers in one job of the array."""
     return max(1, parameters["tasks_per_node"]) * max(1, parameters["nodes"])
 
 
 def for_submitit(parameters: Mapping[str, Any], setup: list[str], teardown: list[str]) -> dict[str, Any]:
     """The parameters as submitit's AutoExecutor takes them.
 
-    setup: what the script does after the user's own. teardown: what it does last.
+    setup: lines of the script after the user's own. teardown: its last lines.
     """
-    # Where a cluster has JobRequeue=0, a preempted job comes back only if it asked for it.
+    # On a cluster with JobRequeue=0, a preempted job comes back only if it asked for it.
     extra = {"requeue": True} | parameters["additional_parameters"]
     scripts = {"setup": [*(parameters["setup"] or []), *setup], "teardown": teardown}
     known = {**parameters, "additional_parameters": extra, **scripts}

@@ -1,4 +1,4 @@
-"""What submitit pickles into a job.  A job that starts next week finds it by this module's path: do not move it."""
+"""The worker that submitit pickles into a job, by this module's path: a job may start next week, so do not move it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class PickledWorker:
         """Works, and ends the process."""
         from launch.launchers.slurm.signals import JobSignals
 
-        signals = JobSignals()  # at once: what follows imports for a second, and may wait for a file server
+        signals = JobSignals()  # at once: the next line imports for a second, and may wait for a file server
         from launch.launchers.slurm.job import JobWorker  # may have moved since the job was submitted; this has not
 
         JobWorker(**self.fields)(signals)

@@ -1,6 +1,7 @@
-"""Short jobs: with the parameters of a sweep's workers, they do one other thing and bring an answer."""
+"""Short jobs: they have the parameters of a sweep's workers, do one other task and write an answer."""
 
 import contextlib
+import math
 import os
 import re
 import secrets
@@ -13,21 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.job_array import submit
-from launch.launchers.slurm.job_state import QUEUE_COLUMNS, JobState, count_living, states_of
+from launch.launchers.slurm.job_state import QUEUE_COLUMNS, JobState, states_of
+from launch.launchers.slurm.submit_once import submit
 from launch.wording import say
 from plasticity_lab.errors import PlasticityError
-from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
+from plasticity_lab.records.damage import read_fields
 from plasticity_lab.records.files import names, read, write_json
 from plasticity_lab.records.store import Store
 
 LOOK_SECONDS = 1.0
 LATE_SECONDS = 15.0
-"""An answer may show up this much later than the end of its job: file servers and their clients keep caches."""
+"""An answer may show up this long after the end of its job: file servers and their clients keep caches."""
 
 _ADVICE = "give the command again"
 _NOT_THE_TASK = re.compile(r"srun: |slurmstepd: error: \*\*\*")
-"""Beginnings of lines in a log that say that a task has ended, and not why."""
+"""Beginnings of lines in a log about the end of a task, without its reason."""
 _WAYS_OUT = (
     (
         r"execve\(\)|command not found|: not found|No module named|ImportError|GLIBC|shared object|Illegal instruction",
@@ -38,11 +39,11 @@ _WAYS_OUT = (
     (r"No space left|[Qq]uota", "free some space there, or name another store"),
     (r"Permission denied|Read-only file system", "put the store where nodes can write"),
 )
-"""Pairs of a pattern in a job's log, or in its state, and the way out; for jobs without an answer."""
+"""For jobs without an answer: pairs of a pattern in the log, or in the state, and the way out."""
 
 
 class NoAnswer(cluster.SlurmError):
-    """A job that brought no answer.  ended: whether it ran and ended; else it waited too long."""
+    """A job without an answer.  ended: whether it ran and ended; otherwise it waited too long."""
 
     def __init__(self, words: str, ended: bool) -> None:
         super().__init__(words)
@@ -51,13 +52,13 @@ class NoAnswer(cluster.SlurmError):
 
 @dataclass(frozen=True)
 class ShortJob:
-    """What the job calls: does its task, whose result must be JSON, and writes it to the file `answer`."""
+    """The work of the job: does its task, whose result must be JSON, and writes it to the file `answer`."""
 
     task: Callable[[], Any]
     answer: str
 
     def __call__(self) -> None:
-        """Does it once, even where several workers would share the job."""
+        """Does it once, even if several workers share the job."""
         if int(os.environ.get("SLURM_PROCID") or 0):
             return
         try:
@@ -67,12 +68,12 @@ class ShortJob:
         print(*done.values(), flush=True)  # for the log
         node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
         write_json(Path(self.answer), {**done, "node": node, "time": time.time()})
-        sys.exit(status)  # without a result for submitit, which would lie beside the answer
+        sys.exit(status)  # without a result for submitit, which would be a file next to the answer
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a job brought back.  late: seconds from its writing, by the node's clock, to its reading, by this one's."""
+    """The answer of a job.  late: seconds from its writing, by the node's clock, to its reading, by this one's."""
 
     result: Any
     node: str
@@ -81,7 +82,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Sent:
-    """A short job that was submitted.  folder: of its script, log and answer, where the nodes see them."""
+    """A short job that was submitted.  folder: of its script, log and answer, on a disk that the nodes share."""
 
     job: str
     folder: Path
@@ -93,16 +94,15 @@ class Sent:
 
     @property
     def log(self) -> Path:
-        """What the job says."""
+        """The output of the job."""
         return self.folder / f"{self.job}_0_log.out"
 
 
 def send(store: Store, task: Callable[[], Any], parameters: Mapping[str, Any], minutes: int) -> Sent:
-    """Submits a short job.  minutes: its time limit, at most.  Raises ConfigError, SlurmError, StoreError."""
+    """Submits a short job.  minutes: the most of its time limit.  Raises ConfigError, SlurmError, StoreError."""
     cluster.check_there()
     cluster.check_partition(parameters["partition"])
-    name = secrets.token_hex(6)
-    above = parameters["submitit_folder"]
+    name, above = secrets.token_hex(6), parameters["submitit_folder"]
     folder = Path(above).absolute() / name if above else store.short_job_folder(name)
     limit = min(minutes, parameters["timeout_min"])
     own = {**parameters, "submitit_folder": None, "timeout_min": limit, "stderr_to_stdout": True}
@@ -117,7 +117,7 @@ def send(store: Store, task: Callable[[], Any], parameters: Mapping[str, Any], m
 def answer_to(sent: Sent, patience_seconds: float) -> Answer:
     """Waits for the answer; the job is cancelled when patience, or Ctrl-C, ends the waiting.
 
-    What the job has left is removed, except where only its log says what was wrong.
+    The files of the job are removed, except for a log that alone tells what was wrong.
 
     Raises NoAnswer; PlasticityError with the sentence of a task that could not be done.
     """
@@ -127,7 +127,7 @@ def answer_to(sent: Sent, patience_seconds: float) -> Answer:
         raise NoAnswer(f"Job {sent.job} was not waited for; it is cancelled.", False) from None
     finally:
         over = sent.answer.exists()
-        if not over and count_living([sent.job]):
+        if not over and _living_state(sent.job) is not None:
             cluster.cancel([sent.job])
             over = True
         if over:
@@ -135,64 +135,57 @@ def answer_to(sent: Sent, patience_seconds: float) -> Answer:
 
 
 def clear(folder: Path) -> None:
-    """Removes a short job's folder, and the folder above it if that was the last one in it."""
+    """Removes a short job's folder, and the folder above it if that is empty then."""
     shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):
         folder.parent.rmdir()
 
 
 def _awaited(sent: Sent, end: float) -> Answer:
-    last_said = ""
+    last_said, too_late = "", math.inf
     while (answer := _answer(sent)) is None:
-        state = _state(sent.job)
-        if state is None:
-            return _last_look(sent)
-        if str(state) != last_said:
-            last_said = str(state)
-            say(f"Job {sent.job} {last_said}.")
-        if time.monotonic() > end:
-            raise NoAnswer(f"Job {sent.job} still {state}; it was not waited for any longer, and is cancelled.", False)
-        time.sleep(LOOK_SECONDS)
-    return answer
-
-
-def _state(job: str) -> JobState | None:
-    """How a job stands; None if it is over."""
-    states = [JobState.reported(*row) for row in cluster.in_queue([job], QUEUE_COLUMNS)]
-    return next((state for state in states if state.lives), None)
-
-
-def _last_look(sent: Sent) -> Answer:
-    """The answer of a job that is over, which may take a moment to show."""
-    end = time.monotonic() + LATE_SECONDS
-    while (answer := _answer(sent)) is None:
-        if time.monotonic() > end:
+        if time.monotonic() > too_late:
             raise NoAnswer(_why(sent), True)
+        if too_late == math.inf:
+            state = _living_state(sent.job)
+            if state is None:  # the answer of a job that is over may take a moment to show
+                too_late = time.monotonic() + LATE_SECONDS
+                continue
+            if str(state) != last_said:
+                last_said = str(state)
+                say(f"Job {sent.job} {last_said}.")
+            if time.monotonic() > end:
+                words = f"Job {sent.job} still {state}; it was not waited for any longer, and is cancelled."
+                raise NoAnswer(words, False)
         time.sleep(LOOK_SECONDS)
     return answer
+
+
+def _living_state(job: str) -> JobState | None:
+    """The state of a job; None if it is over.  Raises SlurmError."""
+    states = [JobState.reported(*row) for row in cluster.queue(QUEUE_COLUMNS, f"--jobs={job}")]
+    return next((state for state in states if state.lives), None)
 
 
 def _answer(sent: Sent) -> Answer | None:
     names(sent.folder)  # listing the folder makes a client of NFS look for new files
-    value = read_mapping(sent.answer, _ADVICE)
+    value = read_fields(sent.answer, {"node": str, "time": int | float}, _ADVICE)
     if value is None:
         return None
-    if fault := fault_of_fields(value, {"node": str, "time": int | float}):
-        raise DamagedFile(sent.answer, fault, _ADVICE)
     if "error" in value:
         raise PlasticityError(value["error"])
     return Answer(value.get("result"), value["node"], time.time() - value["time"])
 
 
 def _why(sent: Sent) -> str:
-    """Why a job that is over has left no answer, as far as its log and Slurm say."""
+    """Why a job that is over has left no answer, as far as its log and Slurm tell."""
     state = states_of([sent.job], cluster.PATIENCE_SECONDS)[0].get(sent.job)
     ended = "" if state is None else f" ({state}, on {state.nodes})"
     lines = [line for line in (read(sent.log) or b"").decode(errors="replace").splitlines() if line.strip()]
-    told = [line for line in lines if not _NOT_THE_TASK.match(line)] or lines
-    if told:
-        why = f"Job {sent.job} ended without an answer{ended}; {sent.log} ends with: {told[-1].strip()}"
-        advice = next((advice for words, advice in _WAYS_OUT if re.search(words, f"{ended} {told[-1]}")), "")
+    if lines:
+        last = ([line for line in lines if not _NOT_THE_TASK.match(line)] or lines)[-1]
+        why = f"Job {sent.job} ended without an answer{ended}; {sent.log} ends with: {last.strip()}"
+        advice = next((advice for words, advice in _WAYS_OUT if re.search(words, f"{ended} {last}")), "")
         return f"{why}; {advice.format(python=sys.executable)}." if advice else why
     if state is not None and state.state == "OUT_OF_MEMORY":
         return f"Job {sent.job} ended without a word{ended}; ask for more: hydra.launcher.mem_gb."

@@ -1,55 +1,54 @@
-"""What Slurm was asked for, for a sweep, in the store: files that are created once, so that no writer undoes another.
+"""A sweep's submissions and cancellations in the store: files that are created once, so that no writer undoes another.
 
-`submissions/3.json` is written before sbatch is called, `3.outcome.json` once it is known what came of it: by the
-command itself, by the first worker, or by a later command that finds it dead. Who creates it first decides. Jobs are
-known by a token that no other job has, in their comment and in the name of their script's folder (see `mark`): Slurm
-gives the same number to another job after its own were reset, and so does another cluster.
+`submissions/3.json` is written before sbatch is called, and `3.outcome.json` once the outcome is known: by the command
+itself, by the first worker, or by a later command that finds the first one dead. The first of them to create it
+decides. A submission's jobs are known by a token that no other job has, in their comment and in the name of their
+script's folder (see `own_jobs`): other jobs may get the same number, after Slurm's numbers were reset or on another
+cluster.
+
+Cancellations are files 1, 2, 3, … Workers, and the command that submits them, carry the number of cancellations at the
+time when they were asked for, and are cancelled once there is one more. So a sweep goes on without undoing anything,
+and no stale copy can undo a cancellation.
 """
 
 import json
+import os
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from launch.launchers.slurm.cancellation import cancellations
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.owner import Owner, this_owner
 from launch.packs.sweep import in_words
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.named_code import named
 from plasticity_lab.process.account import user_name
-from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
-from plasticity_lab.records.files import create_once, names
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_fields, read_mapping
+from plasticity_lab.records.files import create_once, names, server_time, stands
 from plasticity_lab.records.plan import Plan
 from plasticity_lab.records.settings import Settings, checked
 from plasticity_lab.records.store import Store
 
 FORMAT = 1
-_FIELDS = {
-    "format": int,
-    "token": str,
-    "cancellations": int,
-    "folder": str,
-    "user": str,
-    "cluster": str | None,
-    "time": int | float,
-    "owner": dict,
-    "launcher": dict,
-    "settings": dict,
-}
+_PLAIN = {"token": str, "cancellations": int, "user": str, "cluster": str | None, "time": int | float, "launcher": dict}
+_FIELDS = _PLAIN | {"format": int, "folder": str, "owner": dict, "settings": dict}
 _OUTCOME_FIELDS = {"job": str | None, "jobs": int, "why": str}
 _ADVICE = (
     "its jobs are known by their comment, which `squeue --me --format='%i %k'` shows: leave the file, the sweep's "
     "command sets it aside, and `python -m launch cancel` finds the jobs without it"
 )
+CLOCK_SECONDS = 0.5
+"""A file that seems to be younger than this much after now has the time of another clock than the file server's."""
+LOOK_SECONDS = 4.0
+"""How often a worker looks for a cancellation; each look asks the file server for one name."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a submission.  job: the array, None where there is none. jobs: of it. why: there is no job."""
+    """The outcome of a submission.  job: the array, or None. jobs: of the array. why: the reason if there is no job."""
 
     job: str | None
     jobs: int = 0
@@ -58,13 +57,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Submission:
-    """Workers that Slurm was asked for.
+    """A request for workers to Slurm.
 
-    number: 1 for the first of its sweep. token: by which its jobs are known. cancellations: how often the sweep had
-    been cancelled. folder: of its script and logs. user, cluster, time: who asked, where (if known), and when. owner:
-    the process that submits. launcher, settings: the launcher's parameters and those of the command, to start the same
-    workers again. code: the packages and folders from outside the package that its command named (see `named_code`);
-    older ones do not say. outcome: None as long as it is not known.
+    number: 1 for the first of its sweep. token: marks its jobs. cancellations: of the sweep so far. folder: of its
+    script and logs. user, cluster, time: of the request; a cluster may be unknown. owner: the process that submits.
+    launcher, settings: the launcher's parameters and the command's settings, to start the same workers again. code:
+    the packages and folders from outside the package that its command named (see `named_code`); older files have none.
+    outcome: None if it is not known yet.
     """
 
     sweep: str
@@ -78,8 +77,8 @@ class Submission:
     owner: Owner
     launcher: Mapping[str, Any]
     settings: Settings
-    outcome: Outcome | None = None
     code: Sequence[str] = ()
+    outcome: Outcome | None = None
 
     @property
     def job(self) -> str | None:
@@ -90,59 +89,51 @@ class Submission:
 def ask(
     store: Store, sweep: str, launcher: Mapping[str, Any], settings: Settings, before: int, cluster: str | None
 ) -> Submission:
-    """Writes that Slurm is about to be asked for workers, with the next number.  Raises StoreError.
+    """Writes a submission with the next number, before Slurm is asked.  Raises StoreError.
 
-    before: how often the sweep had been cancelled when the command was given.
+    before: the number of cancellations when the command was given.
     """
     token = secrets.token_hex(6)
-    folder = logs_folder(store, sweep, launcher) / token
-    asked = Submission(
-        sweep, 0, token, before, folder, user_name(), cluster, time.time(), this_owner(), launcher, settings
-    )
+    folder = Path(launcher.get("submitit_folder") or own_logs_folder(store, sweep)).absolute() / token
+    about = (user_name(), cluster, time.time(), this_owner())
+    asked = Submission(sweep, 0, token, before, folder, *about, dict(launcher), settings, named())
     content = {
         "format": FORMAT,
-        **{name: getattr(asked, name) for name in ("token", "cancellations", "user", "cluster", "time")},
+        **{name: getattr(asked, name) for name in _PLAIN},
         "folder": str(folder),
-        "owner": this_owner().as_json(),
-        "launcher": dict(launcher),
+        "owner": asked.owner.as_json(),
         "settings": settings.model_dump(mode="json"),
-        "code": named(),
+        "code": asked.code,
     }
     written = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False).encode()
     number = max(_numbers(store, sweep), default=0) + 1
-    while not create_once(_asked(store, sweep, number), written):
+    while not create_once(_path(store, sweep, number), written):
         number += 1
     return replace(asked, number=number)
 
 
 def decide(store: Store, sweep: str, number: int, outcome: Outcome) -> Outcome:
-    """Writes what came of a submission, unless that is known.  Returns what counts.  Raises DamagedFile; StoreError."""
-    create_once(_outcome(store, sweep, number), json.dumps(vars(outcome), ensure_ascii=False).encode())
+    """Writes the outcome of a submission without one.  Returns the one that counts.  Raises DamagedFile; StoreError."""
+    create_once(_path(store, sweep, number, "outcome."), json.dumps(asdict(outcome), ensure_ascii=False).encode())
     return outcome_of(store, sweep, number) or outcome
 
 
 def outcome_of(store: Store, sweep: str, number: int) -> Outcome | None:
-    """What came of a submission; None as long as it is not known.  Raises DamagedFile; StoreError."""
-    path = _outcome(store, sweep, number)
-    value = read_mapping(path, _ADVICE)
-    if value is None:
-        return None
-    if fault := fault_of_fields(value, _OUTCOME_FIELDS):
-        raise DamagedFile(path, fault, _ADVICE)
-    return Outcome(*(value[name] for name in _OUTCOME_FIELDS))
+    """The outcome of a submission; None if it is not known yet.  Raises DamagedFile; StoreError."""
+    value = read_fields(_path(store, sweep, number, "outcome."), _OUTCOME_FIELDS, _ADVICE)
+    return None if value is None else Outcome(*(value[name] for name in _OUTCOME_FIELDS))
 
 
 def undecided(store: Store, sweep: str, before: int) -> list[int]:
-    """The numbers below `before` of submissions of which it is not known what came of them.  Raises StoreError."""
-    there = names(store.submissions_folder(sweep))
-    asked = {int(name.removesuffix(".json")) for name in there if name.removesuffix(".json").isdecimal()}
-    known = {int(name.removesuffix(".outcome.json")) for name in there if name.endswith(".outcome.json")}
-    return sorted(number for number in asked - known if number < before)
+    """The numbers below `before` of submissions without a known outcome.  Raises StoreError."""
+    files = set(names(store.submissions_folder(sweep)))
+    asked = [number for number in sorted(_numbers(store, sweep)) if number < before and f"{number}.json" in files]
+    return [number for number in asked if f"{number}.outcome.json" not in files]
 
 
 def read_submission(store: Store, sweep: str, number: int) -> Submission:
-    """One of a sweep's submissions, without its outcome.  Raises DamagedFile; StoreError for one of a later version."""
-    path = _asked(store, sweep, number)
+    """A submission, without its outcome.  Raises DamagedFile; StoreError if a later version has written it."""
+    path = _path(store, sweep, number)
     value = read_mapping(path, _ADVICE)
     if value is None:
         raise StoreError(f"{path} is not there any more.")
@@ -155,62 +146,44 @@ def read_submission(store: Store, sweep: str, number: int) -> Submission:
     except (ConfigError, ValueError) as error:
         raise DamagedFile(path, f"holds what cannot be: {str(error).rstrip('.')}", _ADVICE) from error
     code = [str(name) for name in value.get("code") or ()]
-    known = {name: value[name] for name in ("token", "cancellations", "user", "cluster", "time", "launcher")}
-    return Submission(sweep, number, folder=Path(value["folder"]), owner=owner, settings=settings, code=code, **known)
+    plain = {name: value[name] for name in _PLAIN}
+    return Submission(sweep, number, folder=Path(value["folder"]), owner=owner, settings=settings, code=code, **plain)
 
 
 def submissions_of(store: Store, sweep: str, unreadable: list[StoreError]) -> list[Submission]:
-    """A sweep's submissions, the latest last; why one cannot be read goes to unreadable.
+    """A sweep's submissions, the latest last; the errors of unreadable files are added to unreadable.
 
     Raises StoreError if the disk does not answer.
     """
-    found = []
+    submissions = []
     for number in sorted(_numbers(store, sweep)):
-        if _asked(store, sweep, number).exists():
+        if _path(store, sweep, number).exists():
             try:
-                found.append(read_submission(store, sweep, number))
-                found[-1] = replace(found[-1], outcome=outcome_of(store, sweep, number))
+                submissions.append(read_submission(store, sweep, number))
+                submissions[-1] = replace(submissions[-1], outcome=outcome_of(store, sweep, number))
             except StoreError as error:
                 unreadable.append(error)
-    return found
-
-
-def is_cancelled(store: Store, submissions: Sequence[Submission]) -> bool:
-    """Whether a sweep was cancelled, and nothing submitted since.  submissions: of one sweep, not none."""
-    often = cancellations(store, submissions[0].sweep)
-    return often > 0 and not any(each.cancellations >= often and each.job is not None for each in submissions)
-
-
-def logs_folder(store: Store, sweep: str, launcher: Mapping[str, Any]) -> Path:
-    """Where scripts and logs of jobs lie, unless the launcher's parameters name a place: beside the plan.
-
-    Each submission has a folder of its own there.
-    """
-    return Path(launcher.get("submitit_folder") or own_logs_folder(store, sweep)).absolute()
+    return submissions
 
 
 def own_logs_folder(store: Store, sweep: str) -> Path:
-    """Scripts and logs lie here, unless the launcher's parameters name another folder."""
+    """The folder of scripts and logs, one for each submission, unless the launcher's parameters name another."""
     return store.sweep_folder(sweep) / "jobs"
 
 
 def _numbers(store: Store, sweep: str) -> set[int]:
-    """The numbers that are used, also by files that were set aside."""
+    """The numbers in use, also by files that were set aside."""
     starts = (name.partition(".")[0] for name in names(store.submissions_folder(sweep)))
     return {int(start) for start in starts if start.isdecimal()}
 
 
-def _asked(store: Store, sweep: str, number: int) -> Path:
-    return store.submissions_folder(sweep) / f"{number}.json"
-
-
-def _outcome(store: Store, sweep: str, number: int) -> Path:
-    return store.submissions_folder(sweep) / f"{number}.outcome.json"
+def _path(store: Store, sweep: str, number: int, kind: str = "") -> Path:
+    return store.submissions_folder(sweep) / f"{number}.{kind}json"
 
 
 def was_on_slurm(store: Store, plan: Plan) -> bool:
-    """Whether jobs of Slurm's have, or had, packs of the sweep, or left logs.  Raises StoreError."""
-    if (store.sweep_folder(plan.sweep) / "jobs").exists():
+    """Whether jobs of Slurm have, or had, packs of the sweep, or left logs.  Raises StoreError."""
+    if own_logs_folder(store, plan.sweep).exists():
         return True
     leases, packs = LeaseFiles(store), {pack.id for pack in plan.packs}
     owners = (leases.owner(pack, epoch) for pack, epoch in leases.epochs().items() if pack in packs)
@@ -218,11 +191,10 @@ def was_on_slurm(store: Store, plan: Plan) -> bool:
 
 
 def last_submission(store: Store, plan: Plan) -> Submission:
-    """The latest submission of a sweep that can be read.  Raises StoreError that says how to go on without one."""
+    """The latest readable submission of a sweep.  Raises StoreError with the way to go on without one."""
     unreadable: list[StoreError] = []
-    found = submissions_of(store, plan.sweep, unreadable)
-    if found:
-        return found[-1]
+    if submissions := submissions_of(store, plan.sweep, unreadable):
+        return submissions[-1]
     if unreadable:
         why = str(unreadable[-1])
     elif was_on_slurm(store, plan):
@@ -238,8 +210,74 @@ def last_submission(store: Store, plan: Plan) -> Submission:
 
 
 def not_on_slurm(plan: Plan) -> StoreError:
-    """What is said of a sweep that local workers train."""
+    """The error of commands about Slurm if local workers train the sweep."""
     return StoreError(
         f"Sweep {plan.sweep} was not given to Slurm, but trained where its command was given: Ctrl-C stops it, and "
         f"the same command, which `python -m launch status {plan.sweep}` shows, goes on."
     )
+
+
+def cancellations(store: Store, sweep: str) -> int:
+    """How often a sweep has been cancelled.  Raises StoreError."""
+    return max((int(name) for name in names(store.cancelled_folder(sweep)) if name.isdecimal()), default=0)
+
+
+def cancellations_before(store: Store, sweep: str, seconds: float) -> int:
+    """How often a sweep had been cancelled that many seconds ago, when the present command began.
+
+    Commands import for seconds before they can look. A cancellation in these seconds must hold for them too.
+    Raises StoreError.
+    """
+    often = cancellations(store, sweep)
+    if not often:
+        return 0
+    folder = store.cancelled_folder(sweep)
+    now = server_time(folder)
+    while often and -CLOCK_SECONDS < now - _made(folder / str(often)) < seconds:
+        often -= 1
+    return often
+
+
+def _made(path: Path) -> float:
+    """When a cancellation was made, by the file server's clock; long ago if it cannot be read."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def add_cancellation(store: Store, sweep: str) -> int:
+    """Cancels all that was asked for so far.  Returns the number of cancellations now.  Raises StoreError."""
+    content = json.dumps({"time": time.time(), "host": os.uname().nodename, "pid": os.getpid()}).encode()
+    number = cancellations(store, sweep) + 1
+    while not create_once(store.cancelled_folder(sweep) / str(number), content):
+        number += 1
+    return number
+
+
+def is_cancelled(store: Store, submissions: Sequence[Submission]) -> bool:
+    """Whether a sweep was cancelled, and nothing submitted since.  submissions: of one sweep, at least one."""
+    often = cancellations(store, submissions[0].sweep)
+    return often > 0 and not any(each.cancellations >= often and each.job is not None for each in submissions)
+
+
+class Cancelled:
+    """Whether a sweep has been cancelled since there were `before` cancellations.  Calling it is cheap."""
+
+    def __init__(self, store: Store, sweep: str, before: int) -> None:
+        self._next = store.cancelled_folder(sweep) / str(before + 1)
+        self._looked, self._known = float("-inf"), False
+
+    def __call__(self) -> bool:
+        """As of the last LOOK_SECONDS; False if the store does not answer."""
+        if not self._known and time.monotonic() - self._looked >= LOOK_SECONDS:
+            self._known = self.now()
+            self._looked = time.monotonic()
+        return self._known
+
+    def now(self) -> bool:
+        """The same, as of this moment."""
+        try:
+            return self._known or stands(self._next)
+        except StoreError:
+            return False

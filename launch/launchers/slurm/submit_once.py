@@ -1,35 +1,44 @@
-"""Submitting workers for a sweep once, whatever happens meanwhile, so that the store knows what came of it.
+"""Submitting an array of workers for a sweep once, through submitit, so that the store knows the outcome of each try.
 
-One command after another submits: two that are given at once do not start twice as many.
+One command after another submits: two commands at the same time do not start twice as many workers.
 """
 
+import contextlib
+import io
+import math
 import os
+import shlex
 import shutil
+import signal
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.cancellation import cancellations
-from launch.launchers.slurm.job_array import submit
+from launch.launchers.slurm.cluster import SlurmError
 from launch.launchers.slurm.own_jobs import OwnJob, by_array, living, mark_of, own_jobs
-from launch.launchers.slurm.submissions import (
-    Outcome,
-    Submission,
-    decide,
-    read_submission,
-    undecided,
-)
+from launch.launchers.slurm.parameters import for_submitit, workers_a_job
+from launch.launchers.slurm.submissions import Outcome, Submission, cancellations, decide, read_submission, undecided
 from launch.packs.owner import is_dead_here
 from launch.wording import counted, say, some
 from plasticity_lab.errors import PlasticityError, StoreError
 from plasticity_lab.process.account import user_name
+from plasticity_lab.process.import_path import for_children
 from plasticity_lab.records.damage import DamagedFile
-from plasticity_lab.records.files import disk_errors, server_time
+from plasticity_lab.records.files import disk_errors, make_folder, server_time
+from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.store import Store
 
 LOOK_SECONDS = 0.5
 LOST_SECONDS = 300.0
-"""How long another machine's command may take to submit; after that it is taken for dead."""
+"""How long a command on another machine may take to submit; after that it counts as dead."""
+PICKLE = "work.pkl"
+_NAME = "${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}"
+"""In a script: the name of its job in Slurm's commands, 12, or 12_3 in an array."""
+SECONDS_A_WORKER = 60.0
+"""A worker takes some ten seconds to start: unless launch.workers says how many, each gets a minute's work."""
 
 
 class SweepCancelled(PlasticityError):
@@ -37,43 +46,71 @@ class SweepCancelled(PlasticityError):
 
 
 def await_turn(store: Store, mine: Submission) -> None:
-    """Waits until it is known what came of the submissions before this one.
+    """Waits until the outcome of all submissions before this one is known.
 
-    One whose command has died is decided here: by the jobs that Slurm has of it, or as lost. Should a lost one still
-    come to a job, its workers see that and end.  Raises SlurmError; StoreError.
+    If a command has died, this decides the outcome: the jobs that Slurm has of it, or lost. If sbatch still comes to a
+    job later, its workers see that and end.  Raises SlurmError; StoreError.
     """
     said = False
     while waits_for := undecided(store, mine.sweep, before=mine.number):
         for number in waits_for:
             _decide_if_dead(store, mine.sweep, number)
         if not said and (others := undecided(store, mine.sweep, before=mine.number)):
-            say(
-                f"Another command submits workers for this sweep, {_who(store, mine.sweep, others[0])}; waiting for it."
-            )
+            try:
+                other = str(read_submission(store, mine.sweep, others[0]).owner)
+            except StoreError:
+                other = f"number {others[0]}"
+            say(f"Another command submits workers for this sweep, {other}; waiting for it.")
             said = True
         elif said:
             time.sleep(LOOK_SECONDS)
 
 
+def _decide_if_dead(store: Store, sweep: str, number: int) -> None:
+    path = store.submissions_folder(sweep) / f"{number}.json"
+    try:
+        other = read_submission(store, sweep, number)
+    except DamagedFile as error:
+        decide(store, sweep, number, Outcome(None, why=f"it cannot be read: {error}"))
+        return
+    with disk_errors("read", path):
+        age = server_time(path.parent) - os.stat(path).st_mtime
+    if is_dead_here(other.owner) or age > LOST_SECONDS:
+        lost = f"the command that submitted, {other.owner}, ended before it was done"
+        decide(store, sweep, number, _outcome_in_queue(store, other) or Outcome(None, why=lost))
+
+
+def _outcome_in_queue(store: Store, asked: Submission) -> Outcome | None:
+    """The outcome of a submission by its jobs in the queue; None without jobs.  Raises SlurmError."""
+    # Only living jobs: Slurm keeps a job that it has refused as failed for some minutes.
+    jobs = living(own_jobs(store, {asked.sweep: [asked]})[asked.sweep])
+    arrays = by_array(job for job in jobs if job.submission is not None)
+    return next((Outcome(array, count) for array, count in arrays.items()), None)
+
+
 def submit_once(store: Store, asked: Submission, work: Callable[[], None], count: int) -> str:
     """Submits an array of workers, and notes that.  Returns its id.
 
-    Raises SlurmError, SweepCancelled: then no worker of it trains, whatever sbatch has come to; StoreError.
+    Raises SlurmError, SweepCancelled: then none of its workers trains, whatever sbatch has done; StoreError.
     """
     sweep = asked.sweep
     _check_not_cancelled(store, asked)
     mark, starts = mark_of(store, sweep, asked.token), asked.launcher["max_num_timeout"]
     try:
         job = submit(asked.folder, work, count, asked.launcher, mark, starts)
-    except cluster.SlurmError:
-        job = _queued_all_the_same(store, asked)
-        if job is None:
+    except SlurmError:
+        # sbatch may report a failure only because it has not heard of its success.
+        queued = None
+        with contextlib.suppress(SlurmError):
+            queued = _outcome_in_queue(store, asked)
+        if queued is None or queued.job is None:
             shutil.rmtree(asked.folder, ignore_errors=True)
             raise
+        job = queued.job
     outcome = decide(store, sweep, asked.number, Outcome(job, count))
     if outcome.job != job:
         _cancel_if_possible(job)
-        raise cluster.SlurmError(
+        raise SlurmError(
             f"Submitting took so long that another command took this one for dead and submitted workers itself; job "
             f"{job} is cancelled."
         )
@@ -81,32 +118,8 @@ def submit_once(store: Store, asked: Submission, work: Callable[[], None], count
     return job
 
 
-def release_held(sweep: str, jobs: Sequence[OwnJob]) -> None:
-    """Lets jobs start that are held.  Raises SlurmError that says how, where this user may not."""
-    held = [job for job in jobs if job.state.held]
-    mine = [job.name for job in held if job.user == user_name()]
-    others = [job for job in held if job.user != user_name()]
-    if others:
-        raise cluster.SlurmError(
-            f"{counted(len(others), 'job')} of sweep {sweep} {_are(others)} held ({others[0].state.reason}), and "
-            f"belong to {others[0].user}, who can release them: scontrol release {' '.join(job.name for job in others)}"
-        )
-    try:
-        cluster.release(mine)
-    except cluster.SlurmError as error:
-        raise cluster.SlurmError(
-            f"{counted(len(mine), 'job')} of sweep {sweep} {_are(held)} held ({held[0].state.reason}) and cannot be "
-            f"released by you ({some(mine)}): ask who runs the cluster, or give `python -m launch cancel {sweep}` and "
-            f"then `resume`, which starts others. {error}"
-        ) from error
-
-
-def _are(jobs: Sequence[OwnJob]) -> str:
-    return "is" if len(jobs) == 1 else "are"
-
-
 def _check_not_cancelled(store: Store, asked: Submission, job: str | None = None) -> None:
-    """Raises SweepCancelled if the sweep was cancelled since the command was given.  job: what it has submitted."""
+    """Raises SweepCancelled if the sweep was cancelled since the command was given.  job: that it has submitted."""
     if cancellations(store, asked.sweep) == asked.cancellations:
         return
     words = f"Sweep {asked.sweep} was cancelled while this command submitted workers for it"
@@ -120,55 +133,134 @@ def _check_not_cancelled(store: Store, asked: Submission, job: str | None = None
 
 
 def _cancel_if_possible(job: str) -> str:
-    """Cancels what this command has just submitted; why that could not be done."""
+    """Cancels a job that this command has just submitted.  Returns why that failed; empty if it did not."""
     try:
         cluster.cancel([job])
-    except cluster.SlurmError as error:
+    except SlurmError as error:
         return str(error)
     return ""
 
 
-def _queued_all_the_same(store: Store, asked: Submission) -> str | None:
-    """The array that Slurm has of a submission that sbatch has reported as failed: it may just not have heard of it."""
+def release_held(sweep: str, jobs: Sequence[OwnJob]) -> None:
+    """Lets held jobs start.  Raises SlurmError with the way out if this user may not."""
+    held = [job for job in jobs if job.state.held]
+    mine = [job.name for job in held if job.user == user_name()]
+    others = [job for job in held if job.user != user_name()]
+    if others:
+        raise SlurmError(
+            f"{_jobs_are(len(others), sweep)} held ({others[0].state.reason}), and belong to {others[0].user}, who can "
+            f"release them: scontrol release {' '.join(job.name for job in others)}"
+        )
     try:
-        return _outcome_in_queue(store, asked, unless="").job
-    except cluster.SlurmError:
-        return None
+        cluster.release(mine)
+    except SlurmError as error:
+        raise SlurmError(
+            f"{_jobs_are(len(mine), sweep)} held ({held[0].state.reason}) and cannot be released by you "
+            f"({some(mine)}): ask who runs the cluster, or give `python -m launch cancel {sweep}` and then `resume`, "
+            f"which starts others. {error}"
+        ) from error
 
 
-def _outcome_in_queue(store: Store, asked: Submission, unless: str) -> Outcome:
-    """What came of a submission as the queue shows it.  unless: why there is no job, if there is none.
+def _jobs_are(count: int, sweep: str) -> str:
+    return f"{counted(count, 'job')} of sweep {sweep} {'is' if count == 1 else 'are'}"
 
-    Raises SlurmError.
+
+def jobs_needed(packs: Sequence[Pack], workers: int | None, parameters: Mapping[str, Any], largest_array: int) -> int:
+    """The number of jobs of the array. Jobs take one pack after another, so fewer jobs than packs suffice.
+
+    workers: by `launch.workers`; None: as many as the packs' seconds are worth. There are no more jobs than packs,
+    array_parallelism and the cluster allow.
     """
-    # Not those that are over: of a job that it refuses Slurm keeps a failed one for some minutes.
-    jobs = living(own_jobs(store, {asked.sweep: [asked]})[asked.sweep])
-    arrays = by_array(job for job in jobs if job.submission is not None)
-    for array, count in arrays.items():
-        return Outcome(array, count)
-    return Outcome(None, why=unless)
+    wanted = workers or math.ceil(sum(pack.seconds for pack in packs) / SECONDS_A_WORKER)
+    jobs = math.ceil(min(wanted, len(packs)) / workers_a_job(parameters))
+    return max(1, min(jobs, parameters["array_parallelism"], largest_array))
 
 
-def _decide_if_dead(store: Store, sweep: str, number: int) -> None:
+def submit(
+    folder: Path, work: Callable[[], None], jobs: int, parameters: Mapping[str, Any], mark: str = "", starts: int = 0
+) -> str:
+    """Submits an array of jobs, each of which does the work; scripts and logs go to the folder, which is its own.
+
+    mark: the end of the jobs' comment. starts: how often a job may be requeued if the signal of its time limit comes
+    before it can listen.  Returns the array's id.  Raises SlurmError with sbatch's message; StoreError.
+    """
+    from submitit.core.utils import FailedJobError, FailedSubmissionError
+
     try:
-        other = read_submission(store, sweep, number)
-    except DamagedFile as error:
-        decide(store, sweep, number, Outcome(None, why=f"it cannot be read: {error}"))
-        return
-    if is_dead_here(other.owner) or _age(store, sweep, number) > LOST_SECONDS:
-        lost = f"the command that submitted, {other.owner}, ended before it was done"
-        decide(store, sweep, number, _outcome_in_queue(store, other, unless=lost))
+        return _submitted(folder, work, jobs, parameters, mark, starts)
+    except (FailedJobError, FailedSubmissionError) as error:
+        raise SlurmError(f"sbatch refused the job: {_message_of_sbatch(error)}") from error
 
 
-def _age(store: Store, sweep: str, number: int) -> float:
-    """Seconds since a submission was asked for, by the file server's clock."""
-    path = store.submissions_folder(sweep) / f"{number}.json"
-    with disk_errors("read", path):
-        return server_time(path.parent) - os.stat(path).st_mtime
+def check_taken(jobs: int, parameters: Mapping[str, Any]) -> None:
+    """Asks sbatch whether it would accept an array of jobs with these parameters; none is queued.
 
+    Raises SlurmError with sbatch's message.
+    """
+    from submitit.core.utils import FailedJobError, FailedSubmissionError
 
-def _who(store: Store, sweep: str, number: int) -> str:
+    trial = {"test-only": True, "array": f"0-{jobs - 1}%{min(jobs, parameters['array_parallelism'])}"}
+    asked = {**parameters, "additional_parameters": {**parameters["additional_parameters"], **trial}}
     try:
-        return str(read_submission(store, sweep, number).owner)
-    except StoreError:
-        return f"number {number}"
+        with tempfile.TemporaryDirectory() as folder:
+            job = _submitted(Path(folder), print, 1, asked, "", 0)
+    except FailedSubmissionError:
+        return  # sbatch has accepted the script, and started no job
+    except FailedJobError as error:
+        raise SlurmError(f"sbatch would refuse the jobs: {_message_of_sbatch(error)}") from error
+    cluster.cancel([job])  # some versions of sbatch ignore the option in a script
+
+
+def _submitted(
+    folder: Path, work: Callable[[], None], jobs: int, parameters: Mapping[str, Any], mark: str, starts: int
+) -> str:
+    """As `submit`, with submitit's errors."""
+    import submitit
+    from submitit.core.utils import DelayedSubmission
+
+    with disk_errors("write", folder):
+        make_folder(folder)
+        DelayedSubmission(work).dump(folder / PICKLE)
+    extra = dict(parameters["additional_parameters"])
+    own = extra.pop("comment", parameters["comment"])  # submitit would put it in the place of the mark
+    wanted = {**parameters, "additional_parameters": extra, "comment": f"{own or ''} {mark}".strip() or None}
+    # submitit's own limit on starts is not used: see launch/launchers/slurm/job.py.
+    executor = submitit.AutoExecutor(folder=folder, cluster="slurm")
+    executor.update_parameters(**for_submitit(wanted, _setup(folder), _teardown(starts)))
+    with contextlib.redirect_stderr(io.StringIO()):  # submitit repeats sbatch's message there
+        submitted = executor.submit_array([work] * jobs)
+    return str(submitted[0].job_id).partition("_")[0]
+
+
+def _setup(folder: Path) -> list[str]:
+    """The lines of the script before Python starts: one thread, options' modules importable, the work under its name.
+
+    submitit gives the work that name after sbatch has answered. If the command were killed before that, its jobs would
+    find no work.
+    """
+    own = f"{_NAME}_submitted.pkl"
+    return [
+        "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1",
+        *(f"export {name}={shlex.quote(value)}" for name, value in for_children().items()),
+        "export PYTHONIOENCODING=utf-8:backslashreplace",
+        f'(cd {shlex.quote(str(folder))} && {{ [ -e "{own}" ] || ln -s {PICKLE} "{own}"; }}) 2>/dev/null || true',
+    ]
+
+
+def _teardown(starts: int) -> list[str]:
+    """The lines of the script after srun: back into the queue if an announcement of the time limit ended the worker.
+
+    SIGUSR1 and SIGUSR2 end a process until Python can listen to signals. srun then ends with the signal's number, with
+    128 more in later versions. The order is given until Slurm ends the script.
+    """
+    ends = "|".join(str(number + more) for more in (0, 128) for number in (signal.SIGUSR1, signal.SIGUSR2))
+    again = f'scontrol requeue "{_NAME}" && sleep 60 || sleep 5'
+    may = f'[ "${{SLURM_RESTART_COUNT:-0}}" -lt {starts} ]'
+    return ["ended=$?", f"case $ended in {ends}) while {may}; do {again}; done ;; esac", "exit $ended"]
+
+
+def _message_of_sbatch(error: Exception) -> str:
+    """The message of sbatch in an error of submitit."""
+    marks, whole = ("sbatch: error:", "allocation failure:"), str(error)
+    lines = [line.partition(mark)[2].strip() for line in whole.splitlines() for mark in marks if mark in line]
+    return " ".join(dict.fromkeys(lines)) or " ".join(whole.split())

@@ -9,7 +9,7 @@ from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.settings import PPOSettings
 from plasticity_lab.agents.ppo.statistics import kept_of
-from plasticity_lab.agents.update import called_kernels, fuses
+from plasticity_lab.agents.update import called_kernels
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.environments.body import Body
@@ -59,7 +59,6 @@ def cost_of(agent: PPOSettings, parts: Parts[BodyBenchmark], model: Model, resou
         host_steps=host_steps(parts.benchmark, resource, stages.rollouts * stages.steps),
         graphs=2 * len({body.name for body in bodies}),
         kernels=True,
-        fused=fuses(parts.optimizers[0], parts.interventions[0], clipped),
         kernel_parts=called_kernels(model, parts.optimizers[0], parts.interventions[0], clipped),
         statistics=_statistics(agent, bodies),
     )

@@ -8,7 +8,7 @@ from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac.settings import SACSettings
 from plasticity_lab.agents.sac.step import ACTOR
-from plasticity_lab.agents.update import called_kernels, fuses
+from plasticity_lab.agents.update import called_kernels
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import SegmentedTasks
 from plasticity_lab.networks.model import Model
@@ -79,7 +79,6 @@ def cost_of(
         host_steps=host_steps(parts.benchmark, resource, tasks.task_steps),
         graphs=3 if ACTOR in models else 2,
         kernels=ACTOR in models,
-        fused=fuses(parts.optimizers[0], parts.interventions[0], clipped=False),
         kernel_parts=sorted(called) if ACTOR in models else (),
         bulk_bytes=memory,
     )

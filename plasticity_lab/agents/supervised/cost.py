@@ -6,7 +6,7 @@ from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.score import AT_ONCE
-from plasticity_lab.agents.update import called_kernels, fuses
+from plasticity_lab.agents.update import called_kernels
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.networks.model import Model
 
@@ -51,7 +51,6 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
         look_flops=2 * PROBE * work if seen else 0,
         looked=COLUMNS * seen,
         kernels=True,
-        fused=fuses(parts.optimizers[0], parts.interventions[0], clipped=False),
         kernel_parts=called_kernels(model, parts.optimizers[0], parts.interventions[0], clipped=False),
     )
 

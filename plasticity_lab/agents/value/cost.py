@@ -7,7 +7,7 @@ import numpy as np
 from plasticity_lab.agents.acting.cost import STEPS_AN_EPISODE, host_steps, passes_of_tests, steps_of_chunk
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.update import called_kernels, fuses
+from plasticity_lab.agents.update import called_kernels
 from plasticity_lab.agents.value.settings import ValueSettings
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import SegmentedTasks
@@ -67,7 +67,6 @@ def cost_of(
         host_steps=host_steps(parts.benchmark, resource, tasks.task_steps),
         graphs=2,
         kernels=True,
-        fused=fuses(parts.optimizers[0], parts.interventions[0], clipped=False),
         kernel_parts=called_kernels(model, parts.optimizers[0], parts.interventions[0], clipped=False),
         bulk_bytes=memory,
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from launch.command import resolve
-from launch.plan.figures import default_calibration
+from launch.plan.speed import default_calibration
 from plasticity_lab.assembly import cost_of, resources
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.rows import Position

@@ -7,8 +7,8 @@ import pytest
 from launch.__main__ import main
 from launch.commands import cancel
 from launch.launchers.slurm import submissions
-from launch.launchers.slurm.cancellation import cancellations
 from launch.launchers.slurm.own_jobs import mark_of
+from launch.launchers.slurm.submissions import cancellations
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from tests.helpers.slurm_files import given_to_slurm, in_queue

@@ -9,8 +9,8 @@ from launch.command import run_command
 from launch.launchers.prepare import costs_to_train
 from launch.plan.calibration import write_calibration
 from launch.plan.device import kind_of
-from launch.plan.figures import AVX2, GPU
-from launch.plan.store_size import store_bytes
+from launch.plan.speed import AVX2, GPU
+from launch.plan.table import store_bytes
 from launch.wording import in_bytes
 from launch.work.worker import work
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark

@@ -11,7 +11,7 @@ from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers import local
 from launch.plan.calibration import write_calibration
-from launch.plan.figures import AVX2
+from launch.plan.speed import AVX2
 from launch.tracking.wandb.marks import Destination, mark_written
 from launch.work.worker import work
 from plasticity_lab.records.store import Store

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from launch.launchers import killed
-from launch.launchers.killed import Killed
+from launch.launchers import local_workers
+from launch.launchers.local_workers import Killed
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
 
@@ -24,7 +24,7 @@ def held(store):
 
 
 def test_the_second_that_is_killed_on_a_pack_is_replaced_and_then_all_are(store, held, monkeypatch):
-    monkeypatch.setattr(killed, "limited_memory", lambda: 640 * 2**20)
+    monkeypatch.setattr(local_workers, "limited_memory", lambda: 640 * 2**20)
     first, second, other = held("pack", 71), held("pack", 72), held("another", 73)
     command = Killed(store, 100)
     assert command.calls_for_another(other) == ""

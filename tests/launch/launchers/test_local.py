@@ -10,7 +10,7 @@ import pytest
 
 from launch.command import run_command
 from launch.launchers import local, local_workers
-from launch.packs.bindings import Binding, write_binding
+from launch.packs.begun_otherwise import Binding, write_binding
 from launch.plan.compiling import NO_COMPILER, NotCompiled
 from launch.plan.device import kind_of
 from launch.work import binding

@@ -13,7 +13,7 @@ from collections import Counter
 
 import pytest
 
-from launch.packs.bindings import written_binding
+from launch.packs.begun_otherwise import written_binding
 from launch.packs.endings import ending_of
 from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.record import read_record

@@ -8,7 +8,7 @@ import pytest
 from launch.command import resolve
 from launch.launchers.local import Machine
 from launch.launchers.prepare import prepared
-from launch.launchers.report import settled
+from launch.launchers.report import to_be_trained
 from launch.packs.todo import outstanding
 from launch.work.worker import work
 from plasticity_lab import component
@@ -62,7 +62,7 @@ def finished(store, words):
     settings = found.settings.model_copy(update={"store": store.root})
     store.prepare()
     ready = prepared(found.runs, settings, Machine.of(settings).resources)
-    if settled(ready):
+    if to_be_trained(ready, 1):
         work(store, ready.plan.sweep, "cpu", never)
     return found.runs
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from launch.packs.pace import ENOUGH, Pace, seconds_needed
-from launch.packs.progress import Reached, write_progress
-from launch.packs.watch import Watch
+from launch.launchers.display import Watch
+from launch.packs.progress import ENOUGH, Pace, Reached, seconds_needed, write_progress
 from tests.helpers.sweeps import planned
 from tests.launch.packs.test_progress import journal
 
@@ -58,7 +57,7 @@ def test_a_worker_asks_by_the_store_alone(store, packs):
 def test_few_ends_tell_enough(store, packs, monkeypatch):
     many = {f"pack{at}": replace(packs[0], id=f"pack{at}") for at in range(3 * ENOUGH)}
     read = []
-    monkeypatch.setattr("launch.packs.pace.ending_of", lambda store, pack: read.append(pack))
+    monkeypatch.setattr("launch.packs.progress.ending_of", lambda store, pack: read.append(pack))
     pace = Pace(store)
     for _ in range(3):
         assert pace.seconds_needed(packs[0], many, []) == 10

@@ -6,12 +6,11 @@ import time
 import pytest
 
 from launch.__main__ import main
-from launch.launchers.display import Rate
-from launch.packs import pauses
+from launch.launchers.display import Rate, Watch
+from launch.packs import progress
 from launch.packs.leases import Leases
 from launch.packs.owner import this_owner
-from launch.packs.pauses import Pause, noted, read_pause
-from launch.packs.watch import Watch
+from launch.packs.progress import Pause, noted, read_pause
 from launch.work import training
 from launch.work.worker import work
 from plasticity_lab import waits
@@ -26,8 +25,8 @@ ONE = ("seed=0", "launch.workers=1")
 
 @pytest.fixture
 def at_once(monkeypatch):
-    monkeypatch.setattr(pauses, "FROM_SECONDS", 0.0)
-    monkeypatch.setattr(pauses, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "FROM_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "LOOK_SECONDS", 0.01)
 
 
 def test_a_pause_is_noted_while_it_lasts(store, at_once):

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from launch import wording
-from launch.launchers.display import Rate
+from launch.launchers.display import Progress, Rate, Watch
 from launch.launchers.local_workers import Uploads
 from launch.packs.progress import Reached, reached, write_progress
-from launch.packs.watch import Progress, Watch
 from launch.tracking.wandb.marks import Destination, mark_written
 from launch.wording import LONGEST_SILENCE_SECONDS, Silence, said_while
 from plasticity_lab.records.settings import TrackingSettings

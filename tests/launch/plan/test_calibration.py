@@ -7,10 +7,9 @@ from launch.__main__ import main
 from launch.bench.limits import work_of
 from launch.plan.calibration import calibration_of, damaged_calibrations, write_calibration
 from launch.plan.device import kind_of
-from launch.plan.figures import AVX2
-from launch.plan.figures import GPU as OF_GPUS
 from launch.plan.measuring import fitted, narrowest, speed_of
-from launch.plan.speed import Calibration
+from launch.plan.speed import AVX2, Calibration
+from launch.plan.speed import GPU as OF_GPUS
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.kinds import device_name

@@ -11,9 +11,8 @@ from launch.plan import mode
 from launch.plan.calibration import calibration_of, write_calibration
 from launch.plan.compiling import NO_COMPILER
 from launch.plan.device import kind_of
-from launch.plan.figures import AVX2, Rule, default_calibration, known_yardsticks, rule_of
 from launch.plan.mode import choice_of
-from launch.plan.speed import Calibration, Speed
+from launch.plan.speed import AVX2, Calibration, Speed, default_calibration, known_yardsticks, rule_of
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.kernels import build
@@ -40,12 +39,11 @@ def taken(cost=COST, kind=ON_AVX2, setting="auto", uncompiled=None, modes=None):
 @pytest.mark.parametrize("speed", [*known_yardsticks(), "another"])
 def test_by_itself_a_run_is_compiled_from_so_many_updates_on_as_save_what_that_costs(kind, speed):
     rule, figures = rule_of(kind, speed), default_calibration(kind).of(speed)
-    an_update = [figures.seconds(each, 1, 1, 10**6) for each in ("eager", rule.fused)]
+    an_update = [figures.seconds(each, 1, 1, 10**6) for each in ("eager", rule.mode)]
     enough = math.ceil(rule.from_seconds / (an_update[0] - an_update[1]))
     cost = replace(COST, speed=speed, flops=10**6)
     few, many = (replace(cost, updates=enough + more) for more in (-1, 1))
-    assert [taken(few, kind), taken(many, kind)] == ["eager", rule.fused]
-    assert taken(replace(many, fused=False), kind) == rule.unfused
+    assert [taken(few, kind), taken(many, kind)] == ["eager", rule.mode]
     assert taken(many, kind, uncompiled=NO_COMPILER) == "eager"
     assert f"{rule.from_seconds:g} s" in choice_of(many, kind, "auto", None, {}).why
 
@@ -67,11 +65,6 @@ def test_kernels_are_the_default_of_long_runs_where_a_cpu_has_them(monkeypatch):
     assert taken(replace(long, kernels=False)) == "compiled"
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
     assert taken(long, "cpu-default-00000c") == "compiled"
-
-
-def test_where_kernels_that_leave_the_optimizer_alone_lose_the_rule_can_say_so(monkeypatch):
-    monkeypatch.setattr(mode, "rule_of", lambda kind, speed: Rule("kernels", "compiled", -1.0))
-    assert [taken(), taken(replace(COST, fused=False))] == ["kernels", "compiled"]
 
 
 def test_a_mode_that_is_set_is_taken_if_it_can_be(capsys):

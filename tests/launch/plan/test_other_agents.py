@@ -7,9 +7,8 @@ import pytest
 from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers.prepare import costs_to_train
-from launch.plan.figures import AVX2
-from launch.plan.planner import TooLarge, plan
-from launch.plan.speed import HOST_STEP_SECONDS
+from launch.plan.planner import Resources, TooLarge, plan
+from launch.plan.speed import AVX2, HOST_STEP_SECONDS
 from plasticity_lab.records.plan import write_plan
 from tests.helpers.acting import GAME, planted
 from tests.helpers.sweeps import planned, resolved
@@ -23,10 +22,10 @@ def words(tmp_path):
     return planted(tmp_path), "agent=acting", "seed=0,1,2", "mode=auto", *ONE
 
 
-def packs_of(words, **settings):
+def packs_of(words, kind="cpu", calibration=CPU, mode_of=lambda run, cost: "eager", **more):
     found = resolved(*words)
-    known = {"kind": "cpu", "calibration": CPU, "memory": 2**30, "workers": 1, "mode_of": lambda run, cost: "eager"}
-    return plan(found.runs, cost_of=costs_to_train(found.settings), **known | settings)
+    resources = Resources(kind, calibration, None, memory=2**30, workers=1, **more)
+    return plan(found.runs, resources, costs_to_train(found.settings), mode_of)
 
 
 @pytest.mark.sample(2)
@@ -66,7 +65,7 @@ def test_memory_of_the_host_counts_everywhere_and_what_is_largest_is_named(words
     named = r"most of it for its memory of replay, .* choose a smaller agent.memory or"
     with pytest.raises(TooLarge, match=named):
         packs_of(large)
-    gpu = {"kind": "Some GPU", "memory": 2**30}
+    gpu = {"kind": "Some GPU"}
     with pytest.raises(TooLarge, match=named):
         packs_of(large, **gpu, host_memory=2**31 - 1)
     packs = packs_of(large, **gpu, host_memory=5 * 2**30)

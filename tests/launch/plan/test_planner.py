@@ -2,9 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from launch.plan.figures import AVX2
-from launch.plan.makespan import makespan
-from launch.plan.planner import plan
+from launch.plan.planner import Resources, plan
+from launch.plan.speed import AVX2, makespan
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.errors import PlanError
 from plasticity_lab.networks.mlp import MLP
@@ -26,16 +25,8 @@ DENSE = replace(CPU.of("dense"), width={"eager": 16, "compiled": 8})
 CALIBRATION = replace(CPU, speeds={"dense": DENSE})
 
 
-def packs_of(runs, **settings):
-    asked = {
-        "cost_of": lambda run: COST,
-        "mode_of": lambda run, cost: "eager",
-        "kind": "cpu",
-        "calibration": CALIBRATION,
-        "memory": 2**30,
-        "workers": 1,
-    }
-    return plan(runs, **asked | settings)
+def packs_of(runs, memory=2**30, workers=1, cost_of=lambda run: COST, mode_of=lambda run, cost: "eager", **more):
+    return plan(runs, Resources("cpu", CALIBRATION, None, memory, workers), cost_of, mode_of, **more)
 
 
 def widths(packs):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from launch.launchers.finished import SweepFailed
-from launch.launchers.slurm.cancellation import add_cancellation
+from launch.launchers.slurm.submissions import add_cancellation
 from launch.launchers.slurm.submit_once import SweepCancelled
 from launch.search.loop import Searcher
 from plasticity_lab.errors import ConfigError

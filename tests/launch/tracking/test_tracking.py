@@ -5,7 +5,7 @@ import os
 import pytest
 
 from launch.command import resolve, run_command
-from launch.packs import pauses
+from launch.packs import progress
 from launch.tracking.choice import decided
 from launch.tracking.client import Tracked
 from launch.tracking.messages import STATE, described
@@ -251,8 +251,8 @@ def test_a_w_and_b_service_that_belongs_to_another_process_is_not_used(store, mo
 
 def test_a_live_run_shows_what_its_worker_does_until_it_ends(store, server, monkeypatch):
     """A run that is complete has the summary of its record alone."""
-    monkeypatch.setattr(pauses, "FROM_SECONDS", 0.0)
-    monkeypatch.setattr(pauses, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "FROM_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "LOOK_SECONDS", 0.01)
     train, say, said = training.train, Tracked._say, []
 
     def say_and_note(self, order, *content):

@@ -6,12 +6,12 @@ import pytest
 
 from launch.launchers.local import Machine
 from launch.launchers.prepare import prepared
-from launch.packs.bindings import Binding, binding_of, write_binding, written_binding
+from launch.packs.begun_otherwise import Binding, binding_of, write_binding, written_binding
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.packs.sweep import state_of
 from launch.plan.calibration import write_calibration
-from launch.plan.figures import AVX2
+from launch.plan.speed import AVX2
 from launch.work import binding, training, worker
 from launch.work.worker import work
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
@@ -131,7 +131,7 @@ def test_the_command_plans_anew_what_was_begun_on_a_kind_of_which_it_has_no_work
     settings = resolved(*WORDS).settings.model_copy(update={"store": store.root})
     ready = prepared(runs_of(*WORDS), settings, Machine.of(settings).resources)
     lost = 2 * load_checkpoint(store, begun.packs[0].id)["journal"]["steps"]
-    assert all(word in ready.earlier.anew for word in ("2 runs", THERE, HERE, f"{lost:,} run-steps"))
+    assert all(word in " ".join(ready.earlier.said) for word in ("2 runs", THERE, HERE, f"{lost:,} run-steps"))
     plan = trained(store, *WORDS)
     assert [each["status"] for each in ended_packs(store)].count("replaced") == 1
     assert plan.packs[0].id != begun.packs[0].id

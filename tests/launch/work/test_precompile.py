@@ -3,7 +3,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from launch.launchers import precompiler
+from launch.launchers import local_workers
 from launch.work import precompile
 from launch.work.precompile import packs_to_precompile
 from plasticity_lab.records.plan import read_plan
@@ -39,9 +39,9 @@ def test_eager_packs_need_nothing(store):
 def test_no_process_starts_where_later_packs_share_the_graphs_of_the_first(store, monkeypatch, words, starts):
     plan, started = planned(store, words, "seed=range(16)", "mode=kernels", "launch.workers=1"), []
     assert len(plan.packs) > 1
-    monkeypatch.setattr(precompiler, "cores", lambda: 2)
-    monkeypatch.setattr(precompiler.subprocess, "Popen", lambda words, **_: started.append(words) or Mock())
-    with precompiler.precompiling(store, plan, plan.packs, 1, {}):
+    monkeypatch.setattr(local_workers, "cores", lambda: 2)
+    monkeypatch.setattr(local_workers.subprocess, "Popen", lambda words, **_: started.append(words) or Mock())
+    with local_workers.precompiling(store, plan, plan.packs, 1):
         assert len(started) == starts
 
 

@@ -9,13 +9,12 @@ from dataclasses import asdict
 
 import pytest
 
-from launch.launchers.slurm import cancellation, cluster, job
-from launch.launchers.slurm.cancellation import add_cancellation
+from launch.launchers.slurm import cluster, job, submissions
 from launch.launchers.slurm.job import JobWorker
 from launch.launchers.slurm.job_state import JobState
 from launch.launchers.slurm.own_jobs import OwnJob
 from launch.launchers.slurm.pickled import PickledWorker
-from launch.launchers.slurm.submissions import Outcome, ask, decide, outcome_of
+from launch.launchers.slurm.submissions import Outcome, add_cancellation, ask, decide, outcome_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.work import binding, worker
@@ -101,7 +100,7 @@ def test_what_is_cancelled_leaves_a_checkpoint_and_does_not_come_back(
     store, in_job, when_training, monkeypatch, number
 ):
     """Whatever Slurm says, or where it says nothing: its controller may be away."""
-    monkeypatch.setattr(cancellation, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(submissions, "LOOK_SECONDS", 0.0)
     plan = planned(store, "seed=0")
 
     def cancelled():

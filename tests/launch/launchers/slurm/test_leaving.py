@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from launch.launchers.slurm import cluster, job, leaving
-from launch.launchers.slurm.leaving import leave
+from launch.launchers.slurm import cluster, job
+from launch.launchers.slurm.job import leave
 from launch.launchers.slurm.signals import SENT, JobSignals
 from tests.helpers.signals import send
 
@@ -34,8 +34,8 @@ class Slurm:
     def __init__(self, monkeypatch):
         self.now, self.stands, self.refuses, self.kills = 0.0, RUNS, None, 5.0
         self.orders, self.events = [], {}
-        monkeypatch.setattr(leaving.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(leaving.time, "sleep", self.sleep)
+        monkeypatch.setattr(job.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(job.time, "sleep", self.sleep)
         monkeypatch.setattr(cluster, "ask", self.ask)
 
     def ask(self, *command):
@@ -89,7 +89,7 @@ def test_a_controller_that_is_away_is_asked_until_it_is_back(slurm, seconds):
     with pytest.raises(Killed):
         leaves()
     assert len(slurm.orders) == 1
-    assert slurm.orders[0] - seconds < 9 + leaving.LONGEST_PAUSE_SECONDS
+    assert slurm.orders[0] - seconds < 9 + job.LONGEST_PAUSE_SECONDS
 
 
 @pytest.mark.parametrize("said", ["exit status -12", "Requested operation is presently disabled"])
@@ -99,7 +99,7 @@ def test_an_order_that_is_killed_or_refused_is_given_again(slurm, said):
     with pytest.raises(Killed):
         leaves()
     assert len(slurm.orders) > 4
-    assert slurm.orders[-1] - 30 < leaving.LONGEST_PAUSE_SECONDS
+    assert slurm.orders[-1] - 30 < job.LONGEST_PAUSE_SECONDS
 
 
 def test_an_order_that_a_killed_controller_has_forgotten_is_given_again(slurm):
@@ -107,7 +107,7 @@ def test_an_order_that_a_killed_controller_has_forgotten_is_given_again(slurm):
     slurm.events[30] = slurm.set(kills=5.0)
     with pytest.raises(Killed):
         leaves()
-    assert slurm.orders == [0.0, leaving.GRACE_LOOK_SECONDS]
+    assert slurm.orders == [0.0, job.GRACE_LOOK_SECONDS]
 
 
 def test_what_a_person_has_cancelled_is_not_put_back(slurm):
@@ -136,7 +136,7 @@ def test_a_job_that_has_started_anew_elsewhere_is_left_alone(slurm):
 def test_a_sweep_that_is_cancelled_meanwhile_does_not_come_back(slurm):
     slurm.stands = AWAY
     assert leaves(cancelled=lambda: slurm.now > 100) == 0
-    assert slurm.now < 100 + 9 + 2 * leaving.LOOK_SECONDS
+    assert slurm.now < 100 + 9 + 2 * job.LOOK_SECONDS
     assert slurm.orders == []
 
 
@@ -145,13 +145,13 @@ def test_an_announcement_that_comes_while_it_waits_to_be_killed_counts(slurm):
     with pytest.raises(Killed):
         leaves(back=lambda: slurm.now > 100)
     assert len(slurm.orders) == 1
-    assert slurm.orders[0] - 100 <= 2 * leaving.LOOK_SECONDS
+    assert slurm.orders[0] - 100 <= 2 * job.LOOK_SECONDS
 
 
 def test_a_slurm_that_answers_and_refuses_for_an_hour_has_the_last_word(slurm):
     slurm.refuses = "Requested operation is presently disabled"
     assert leaves() == 1
-    assert slurm.now - leaving.LONGEST_GRACE_SECONDS <= leaving.LONGEST_PAUSE_SECONDS
+    assert slurm.now - job.LONGEST_GRACE_SECONDS <= job.LONGEST_PAUSE_SECONDS
 
 
 @pytest.mark.parametrize(

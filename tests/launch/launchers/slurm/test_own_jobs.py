@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from launch.launchers.slurm.own_jobs import Mark, mark_in, mark_of, own_jobs, script_folder, states_of_sweeps
+from launch.launchers.slurm.own_jobs import mark_in, mark_of, own_jobs, script_folder, states_of_sweeps
 from launch.launchers.slurm.submissions import submissions_of
 from plasticity_lab.records.store import Store
 from tests.helpers.slurm_files import given_to_slurm, in_accounting, in_queue
@@ -50,16 +50,14 @@ def test_a_mark_is_read_as_it_was_written(odd_store):
     mark = mark_of(odd_store, SWEEP, "feed")
     assert len(mark.split()) == 5
     assert len(mark) < 600
-    assert mark_in(mark) == mark_in(f"two words\nand {mark}")
-    assert mark_in(mark)
-    assert mark_in(mark).is_in(odd_store)
-    assert (mark_in(mark).sweep, mark_in(mark).token) == (SWEEP, "feed")
     for name in ODD_NAMES:
         other = Store(odd_store.root.parent / name)
-        assert mark_in(mark).is_in(other) == (other == odd_store)
+        read = (SWEEP, "feed") if other == odd_store else None
+        assert mark_in(mark, other) == mark_in(f"two words\nand {mark}", other) == read
 
 
 def test_what_is_no_mark_or_no_script():
+    store = Store("/a")
     for comment in (
         "",
         "(null)",
@@ -67,10 +65,9 @@ def test_what_is_no_mark_or_no_script():
         f"plasticity_lab {SWEEP} feed",
         f"xplasticity_lab {SWEEP} feed store /a",
     ):
-        assert mark_in(comment) is None
-    store = Store("/a")
+        assert mark_in(comment, store) is None
     for path in ("a", "/a more", "/a\nmore", "/a,", "/ab", "/", "%00", "/a%00", "/a%20copy"):
-        assert not Mark(SWEEP, "feed", path).is_in(store)
+        assert mark_in(f"plasticity_lab {SWEEP} feed store {path}", store) is None
     for command in ("", "(null)", "bash", "/a/b.sh c", "/a/b.sh c.sh", "/a/b.sh\nc.sh", "/a/b.py", "/a/.sh/"):
         assert script_folder(command) is None
 

@@ -3,8 +3,8 @@ import subprocess
 import pytest
 
 from launch.launchers.slurm.cluster import in_seconds
-from launch.launchers.slurm.job_array import _setup, jobs_needed
 from launch.launchers.slurm.parameters import PackedSlurmConf, check_parameters, for_submitit, wants_gpu
+from launch.launchers.slurm.submit_once import _setup, jobs_needed
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.plan import Pack
 

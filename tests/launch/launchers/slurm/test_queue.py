@@ -5,7 +5,7 @@ import json
 import pytest
 
 from launch.__main__ import main
-from launch.launchers.slurm import queue
+from launch.launchers.slurm import own_jobs
 from launch.launchers.slurm.submissions import submissions_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
@@ -89,7 +89,7 @@ def test_of_a_finished_sweep_slurm_is_not_asked(sweep, said, store):
     ],
 )
 def test_a_cluster_that_does_not_answer_is_a_line_and_the_stores_facts(sweep, said, monkeypatch, squeue, why):
-    monkeypatch.setattr(queue, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(own_jobs, "PATIENCE_SECONDS", 0.2)
     row, (line,), err = said(squeue, prints())
     assert (row.split()[1:5], "?" in row, sweep.sweep in line) == (["2", "-", "-", "2"], True, True)
     assert (err.count("\n"), "squeue" in err, why in err) == (1, True, True)

@@ -10,8 +10,7 @@ from launch.command import run_command
 from launch.launchers.slurm.submissions import submissions_of
 from launch.plan.calibration import write_calibration
 from launch.plan.device import kind_of
-from launch.plan.figures import GPU
-from launch.plan.speed import Calibration
+from launch.plan.speed import GPU, Calibration
 from plasticity_lab.records.kinds import device_name
 from tests.helpers.stores import left_behind
 from tests.helpers.sweeps import said_last

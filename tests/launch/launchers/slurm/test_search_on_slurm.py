@@ -3,8 +3,8 @@
 import pytest
 
 from launch.__main__ import main
+from launch.launchers.display import Watch
 from launch.launchers.slurm.submissions import submissions_of
-from launch.packs.watch import Watch
 from plasticity_lab.records.identity import sweep_id
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.searches.batches import batches_of

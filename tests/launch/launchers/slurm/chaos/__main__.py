@@ -16,7 +16,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from launch.launchers.display import Watch
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.job_state import count_living
-from launch.packs.watch import Watch
+from launch.launchers.slurm.job_state import QUEUE_COLUMNS, JobState
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import read_record
@@ -57,6 +57,12 @@ LOGGED = {
     "started_elsewhere": "has been started anew elsewhere",
 }
 """What workers say of themselves: the last, that their node was taken for lost while they lived."""
+
+
+def any_lives(arrays: Collection[str]) -> bool:
+    """Whether a job of the arrays waits or runs."""
+    rows = cluster.queue(QUEUE_COLUMNS, f"--jobs={','.join(sorted(arrays))}") if arrays else []
+    return any(JobState.reported(*row).lives for row in rows)
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,7 @@ class Sweep:
             return False
         self._asked = time.monotonic()
         resume_drained()
-        return not count_living(self.scene.arrays())
+        return not any_lives(self.scene.arrays())
 
     def wait(self) -> bool:
         """Until it has ended, or nobody is left.  Returns whether it has ended."""
@@ -144,7 +150,7 @@ def disturbed(store: Store, chaos: Chaos, acts: Sequence[str]) -> dict[str, Any]
         again += 1
         said(store, *scene.words)
     cluster.cancel(scene.arrays())  # those that still wait to step in
-    wait_until(lambda: not count_living(scene.arrays()))
+    wait_until(lambda: not any_lives(scene.arrays()))
     return {
         "acts": dict(sorted(scene.done.items())),
         "acts_altogether": scene.done.total(),
