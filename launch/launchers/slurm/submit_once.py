@@ -184,39 +184,8 @@ def submit(
     mark: the end of the jobs' comment. starts: how often a job may be requeued if the signal of its time limit comes
     before it can listen.  Returns the array's id.  Raises SlurmError with sbatch's message; StoreError.
     """
-    from submitit.core.utils import FailedJobError, FailedSubmissionError
-
-    try:
-        return _submitted(folder, work, jobs, parameters, mark, starts)
-    except (FailedJobError, FailedSubmissionError) as error:
-        raise SlurmError(f"sbatch refused the job: {_message_of_sbatch(error)}") from error
-
-
-def check_taken(jobs: int, parameters: Mapping[str, Any]) -> None:
-    """Asks sbatch whether it would accept an array of jobs with these parameters; none is queued.
-
-    Raises SlurmError with sbatch's message.
-    """
-    from submitit.core.utils import FailedJobError, FailedSubmissionError
-
-    trial = {"test-only": True, "array": f"0-{jobs - 1}%{min(jobs, parameters['array_parallelism'])}"}
-    asked = {**parameters, "additional_parameters": {**parameters["additional_parameters"], **trial}}
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            job = _submitted(Path(folder), print, 1, asked, "", 0)
-    except FailedSubmissionError:
-        return  # sbatch has accepted the script, and started no job
-    except FailedJobError as error:
-        raise SlurmError(f"sbatch would refuse the jobs: {_message_of_sbatch(error)}") from error
-    cluster.cancel([job])  # some versions of sbatch ignore the option in a script
-
-
-def _submitted(
-    folder: Path, work: Callable[[], None], jobs: int, parameters: Mapping[str, Any], mark: str, starts: int
-) -> str:
-    """As `submit`, with submitit's errors."""
     import submitit
-    from submitit.core.utils import DelayedSubmission
+    from submitit.core.utils import DelayedSubmission, FailedJobError, FailedSubmissionError
 
     with disk_errors("write", folder):
         make_folder(folder)
@@ -227,9 +196,31 @@ def _submitted(
     # submitit's own limit on starts is not used: see launch/launchers/slurm/job.py.
     executor = submitit.AutoExecutor(folder=folder, cluster="slurm")
     executor.update_parameters(**for_submitit(wanted, _setup(folder), _teardown(starts)))
-    with contextlib.redirect_stderr(io.StringIO()):  # submitit repeats sbatch's message there
-        submitted = executor.submit_array([work] * jobs)
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):  # submitit repeats sbatch's message there
+            submitted = executor.submit_array([work] * jobs)
+    except (FailedJobError, FailedSubmissionError) as error:
+        raise SlurmError(f"sbatch refused the job: {_message_of_sbatch(str(error))}") from error
     return str(submitted[0].job_id).partition("_")[0]
+
+
+def check_taken(jobs: int, parameters: Mapping[str, Any]) -> None:
+    """Asks sbatch whether it would accept an array of jobs with these parameters; none is queued.
+
+    Raises SlurmError with sbatch's message.
+    """
+    from submitit.core.utils import FailedSubmissionError
+
+    trial = {"test-only": True, "array": f"0-{jobs - 1}%{min(jobs, parameters['array_parallelism'])}"}
+    asked = {**parameters, "additional_parameters": {**parameters["additional_parameters"], **trial}}
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            job = submit(Path(folder), print, 1, asked)
+    except SlurmError as error:
+        if isinstance(error.__cause__, FailedSubmissionError):
+            return  # sbatch has accepted the script, and started no job
+        raise
+    cluster.cancel([job])  # some versions of sbatch ignore the option in a script
 
 
 def _setup(folder: Path) -> list[str]:
@@ -259,8 +250,8 @@ def _teardown(starts: int) -> list[str]:
     return ["ended=$?", f"case $ended in {ends}) while {may}; do {again}; done ;; esac", "exit $ended"]
 
 
-def _message_of_sbatch(error: Exception) -> str:
+def _message_of_sbatch(whole: str) -> str:
     """The message of sbatch in an error of submitit."""
-    marks, whole = ("sbatch: error:", "allocation failure:"), str(error)
+    marks = ("sbatch: error:", "allocation failure:")
     lines = [line.partition(mark)[2].strip() for line in whole.splitlines() for mark in marks if mark in line]
     return " ".join(dict.fromkeys(lines)) or " ".join(whole.split())
