@@ -1,7 +1,7 @@
 """The messages of a launcher about a sweep, before its workers start and after they have ended."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from launch.launchers.finished import (
     SweepFailed,
@@ -112,14 +112,19 @@ def report(ready: Prepared, runs: Sequence[Run], reasons: Sequence[str]) -> None
             say_finished(store, len(asked), f": {words}")
         say_next(store, list(asked))
         return
-    why = [*dict.fromkeys(errors), *reasons[:1]]
-    often = {run: failures(read_record(store, run)) for run in failed}
-    if given_up := {run: times for run, times in often.items() if times > planned.settings.launch.retries}:
-        why.append(how_to_try_again(given_up))
-    if elsewhere:
-        why.append(f"Some were begun on {', '.join(sorted(elsewhere))}; there the same command continues them.")
+    why = [*dict.fromkeys(errors), *reasons[:1], *_ways_out(store, failed, planned.settings.launch.retries, elsewhere)]
     reason = " ".join(why) or "the workers ended early; the same command goes on."
     raise SweepFailed(f"Of {counted(len(runs), 'run')} {words}: {reason}")
+
+
+def _ways_out(store: Store, failed: Collection[str], retries: float, kinds: Collection[str]) -> list[str]:
+    """Sentences about runs that the same command does not train.  kinds: of device that unfinished runs go on with."""
+    often = {run: failures(read_record(store, run)) for run in failed}
+    given_up = {run: times for run, times in often.items() if times > retries}
+    words = [how_to_try_again(given_up)] if given_up else []
+    if kinds:
+        words.append(f"Some were begun on {', '.join(sorted(kinds))}; there the same command continues them.")
+    return words
 
 
 def _recorded(store: Store, runs: Sequence[Run]) -> dict[str, Outcome]:

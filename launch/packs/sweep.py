@@ -103,7 +103,6 @@ def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepSt
     begun = set(names(store.root / "packs"))
     far = {pack.id: reached(store, pack.id) for pack in open_packs if pack.id in begun}
     far_of = {run: far[pack.id] for pack in open_packs if pack.id in far for run in pack.runs}
-    share = {run: far[pack.id].steps / pack.steps for pack in open_packs if pack.id in far for run in pack.runs}
     needed = seconds_needed(open_packs, plan.packs, far, _took(plan.packs, outcomes))
     held = [pack for pack in open_packs if leases[pack.id].held]
     waiting = [pack for pack in open_packs if not leases[pack.id].held]
@@ -113,19 +112,14 @@ def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepSt
         states=states,
         flagged=_flagged(finished, far_of),
         kinds=_by_kind(finished, far_of),
-        diverged={
-            run: step
-            for run, outcome in finished.items()
-            if outcome.status == "diverged" and (step := outcome.diverged_at_step) is not None
-        },
+        diverged={run: step for run, each in finished.items() if (step := each.diverged_at_step) is not None},
         failed=reasons,
         errors=errors,
         given_up={run: often for run, outcome in failed.items() if (often := outcome.failures) > retries},
         unreadable=unreadable,
         running=[_held(store, pack, far.get(pack.id, NOWHERE), leases[pack.id], needed[pack.id]) for pack in held],
         packs=sorted({pack.id for pack in plan.packs} | {each.pack for each in outcomes.values() if each.pack}),
-        progress=sum(share.get(run, 0.0) if state in UNFINISHED else 1.0 for run, state in states.items())
-        / max(1, len(states)),
+        progress=_progress(states, open_packs, far),
         left=until_the_last(
             [needed[pack.id] for pack in held], [needed[pack.id] for pack in waiting], "waiting" in states.values()
         ),
@@ -168,6 +162,13 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     for key, member in pairs:
         groups[key].append(member)
     return dict(groups)
+
+
+def _progress(states: Mapping[str, str], packs: Sequence[Pack], far: Mapping[str, Reached]) -> float:
+    """The progress of an average run, from 0 to 1.  far: pack → how far it is, for begun packs."""
+    share = {run: far[pack.id].steps / pack.steps for pack in packs if pack.id in far for run in pack.runs}
+    shares = [share.get(run, 0.0) if state in UNFINISHED else 1.0 for run, state in states.items()]
+    return sum(shares) / max(1, len(shares))
 
 
 def _flagged(finished: Mapping[str, Outcome], training: Mapping[str, Reached]) -> dict[str, list[str]]:

@@ -61,7 +61,7 @@ def checkout(tmp_path):
             """,
         "launch/work/process.py": "",
         "launch/packs/__init__.py": "",
-        "launch/packs/pace.py": "import launch.plan.speed",
+        "launch/packs/pace.py": "import launch.plan.makespan",
         "launch/plan/__init__.py": "",
         "launch/plan/device/__init__.py": "kind_of = None",
         "launch/plan/device/by_itself.py": "",

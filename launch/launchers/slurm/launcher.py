@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from launch.launchers.display import Watch, display
-from launch.launchers.prepare import prepared
+from launch.launchers.prepare import Prepared, prepared
 from launch.launchers.report import announce, report, to_be_trained
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.job import JobWorker
@@ -82,19 +82,30 @@ def submit_runs(
     except BaseException as error:
         decide(store, sweep, asked.number, Outcome(None, why=str(error) or type(error).__name__))
         raise
-    workers = counted(arrays.total() * workers_a_job(parameters), "worker")
-    place = f"partition {parameters['partition']}" if parameters["partition"] else "the default partition"
-    announce(ready, f"{workers} in {place}, job {', '.join(arrays)}, on {sort_of(resources.kind)}")
-    if resources.calibration is GPU.calibration:
-        say(
-            f"Widths and times of packs are {GPU.calibration.basis}. This measures {device_name(resources.kind)} in a "
-            f"short job: {_calibrating(store, command)}"
-        )
+    _announce(ready, parameters, arrays, command)
     if settings.launch.wait:
         report(ready, runs, _wait(store, ready.plan))
         return
     say(f"How far it is: python -m launch status {sweep}{store_option(store)}")
     say(f"To stop it:    python -m launch cancel {sweep}{store_option(store)}")
+
+
+def _announce(
+    ready: Prepared, parameters: Mapping[str, Any], arrays: Counter[str], command: Sequence[str] | None
+) -> None:
+    """Says which runs are to be trained, and how to measure a device that was not measured.
+
+    arrays: array → the number of its jobs.
+    """
+    kind = ready.resources.kind
+    workers = counted(arrays.total() * workers_a_job(parameters), "worker")
+    place = f"partition {parameters['partition']}" if parameters["partition"] else "the default partition"
+    announce(ready, f"{workers} in {place}, job {', '.join(arrays)}, on {sort_of(kind)}")
+    if ready.resources.calibration is GPU.calibration:
+        say(
+            f"Widths and times of packs are {GPU.calibration.basis}. This measures {device_name(kind)} in a short job: "
+            f"{_calibrating(ready.store, command)}"
+        )
 
 
 def _calibrating(store: Store, command: Sequence[str] | None) -> str:

@@ -106,12 +106,16 @@ def test_finished_runs_without_the_parameters_asked_for_are_named(run_here, stor
     assert all(kept.weights for kept in all_kept(store, runs_of("seed=0,1")).values())
 
 
-def test_a_dry_run_prints_the_plan_and_writes_nothing(run, store):
+def test_a_dry_run_prints_the_plan_and_changes_nothing(run, store):
     status, err, out = run("activation=relu,leaky_relu", "seed=0,1,2", "dry_run=true", "launch.workers=2")
     assert (status, err) == (0, "")
     assert "leaky_relu · permuted_digits" in out
     assert "6 runs to train in 2 packs; 1,620 run-steps; about 0:00:01 on 2 workers" in out
     assert not store.root.exists()
+    trained(store, "seed=0", stop=lambda: True)
+    before = sorted(store.root.rglob("*"))
+    assert run("seed=0,1", "hyperparams=best", "dry_run=true")[0] == 0
+    assert sorted(store.root.rglob("*")) == before
 
 
 def test_plan_only_leaves_a_plan_that_the_same_command_trains(run, run_here, store):
@@ -126,15 +130,6 @@ def test_plan_only_leaves_a_plan_that_the_same_command_trains(run, run_here, sto
     assert all(read_record(store, one.id) for one in runs_of("seed=0,1"))
 
 
-def test_a_dry_run_leaves_a_store_as_it_is(run, store):
-    trained(store, "seed=0", stop=lambda: True)
-    before = sorted(store.root.rglob("*"))
-    (seen,) = runs_of("seed=0")
-    assert run("seed=0,1", "hyperparams=best", "dry_run=true")[0] == 0
-    assert sorted(store.root.rglob("*")) == before
-    assert read_record(store, seen.id) is None
-
-
 def test_no_more_workers_than_packs_are_started(run, monkeypatch):
     started = []
     monkeypatch.setattr(local, "run_workers", lambda store, sweep, packs, devices, *_: started.extend(devices) or [])
@@ -144,8 +139,7 @@ def test_no_more_workers_than_packs_are_started(run, monkeypatch):
 
 def test_a_worker_that_cannot_start_says_why_once(run, tmp_path, monkeypatch):
     (tmp_path / "argparse.py").write_text("raise ImportError('libfoo.so is missing')")
-    really = local_workers._environment()
-    monkeypatch.setattr(local_workers, "_environment", lambda: {**really, "PYTHONPATH": str(tmp_path)})
+    monkeypatch.setattr(local_workers, "for_children", lambda: {"PYTHONPATH": str(tmp_path)})
     status, err, _ = run("seed=0,1", "launch.workers=2")
     assert status == 1
     assert err.count("ImportError: libfoo.so is missing") == 1

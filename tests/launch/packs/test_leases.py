@@ -76,18 +76,13 @@ def test_a_live_lease_holds_until_it_is_stale(store):
     first = leases(store).claim(["a"])
     age(store, "a", 0, SECONDS - 5)
     assert leases(store, ANOTHER).claim(["a"]) is None
+    age(store, "a", 0, SECONDS + 5)
     first.beat()
+    assert leases(store, ANOTHER).claim(["a"]) is None
     age(store, "a", 0, SECONDS + 5)
     second = leases(store, ANOTHER).claim(["a"])
     assert (second.pack, second.epoch) == ("a", 1)
     assert Owner.from_json(json.loads(store.lease("a", 0).read_text())) == ELSEWHERE  # never rewritten
-
-
-def test_a_beat_keeps_a_lease(store):
-    first = leases(store).claim(["a"])
-    age(store, "a", 0, SECONDS + 5)
-    first.beat()
-    assert leases(store, ANOTHER).claim(["a"]) is None
 
 
 def test_whoever_was_overtaken_loses_and_ends_nothing(store):
@@ -108,21 +103,18 @@ def test_whoever_was_overtaken_loses_and_ends_nothing(store):
     assert left_in(store.leases_folder) == []
 
 
-def test_the_first_to_finish_wins(store):
-    lease = leases(store).claim(["a"])
-    store.done("a").write_text("somebody's")
-    assert lease.finish({"status": "done"}) is False
-    assert store.done("a").read_text() == "somebody's"
-    assert leases(store).claim(["a"]) is None
-
-
-def test_done_says_how_and_by_whom(store):
+def test_done_says_how_and_by_whom_and_the_first_to_finish_wins(store):
     lease = leases(store).claim(["a"])
     assert lease.finish({"status": "failed", "error": "out of memory"})
     wanted = {"status": "failed", "error": "out of memory", "epoch": 0, "owner": ELSEWHERE.as_json()}
     assert json.loads(store.done("a").read_text()) == wanted
     assert leases(store).done(["a", "b"]) == {"a"}
-    assert leases(store).claim(["a", "b"]).pack == "b"
+    lease = leases(store).claim(["a", "b"])
+    assert lease.pack == "b"
+    store.done("b").write_text("somebody's")
+    assert lease.finish({"status": "done"}) is False
+    assert store.done("b").read_text() == "somebody's"
+    assert leases(store).claim(["a", "b"]) is None
 
 
 def test_a_pack_that_ends_while_it_is_claimed_is_not_trained_again(store, monkeypatch):
@@ -253,11 +245,5 @@ def test_a_job_of_another_cluster_inherits_nothing(store, monkeypatch):
     assert leases(store, later).claim(["a"]).epoch == 1
     before = Owner.from_json({name: value for name, value in first.as_json().items() if name != "cluster"})
     assert before.precedes(later), "a lease of an earlier version, which does not name the cluster"
-
-
-def test_processes_without_a_job_inherit_nothing():
-    assert not ELSEWHERE.precedes(dataclasses.replace(ELSEWHERE, restart=1))
-
-
-def test_a_lease_file_of_a_later_version_is_understood():
-    assert Owner.from_json(ELSEWHERE.as_json() | {"colour": "red"}) == ELSEWHERE
+    assert not ELSEWHERE.precedes(dataclasses.replace(ELSEWHERE, restart=1)), "processes without a job"
+    assert Owner.from_json(ELSEWHERE.as_json() | {"colour": "red"}) == ELSEWHERE, "a lease of a later version"

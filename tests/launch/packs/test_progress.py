@@ -109,7 +109,3 @@ def test_what_takes_no_time_is_not_said_and_errors_pass(capsys):
     with pytest.raises(ZeroDivisionError), said_while("Planning"):
         raise ZeroDivisionError
     assert lines(capsys) == []
-
-
-def test_what_went_wrong_is_said_and_nothing_is_rounded_up_to_the_end():
-    assert Rate().words(at(999, diverged=2, failed=1), 0.0) == "0 of 4 runs · 99 % · 2 diverged · 1 failed"

@@ -187,12 +187,6 @@ def raising(error, times=100):
     return train_pack
 
 
-def test_a_plain_command_does_not_go_on_with_a_rerun(store):
-    trained(store, *TWO)
-    planned(store, *TWO, "rerun=true")
-    assert outstanding(store, runs_of(*TWO), rerun=False, retries=2).left == []
-
-
 @pytest.mark.parametrize("alone", [True, False])
 def test_a_record_deleted_by_hand_is_trained_again_though_its_pack_is_done(store, alone):
     words = ["seed=0"] if alone else ["seed=0,1", "launch.workers=1"]

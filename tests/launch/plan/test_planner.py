@@ -38,11 +38,8 @@ def many():
     return runs_of("activation=relu,leaky_relu", "seed=range(20)")
 
 
-def test_the_order_of_the_runs_does_not_matter(many):
+def test_every_run_is_in_one_pack_and_the_order_of_the_runs_does_not_matter(many):
     assert packs_of(many) == packs_of(many[::-1]) == packs_of(many[7:] + many[:7])
-
-
-def test_every_run_is_in_one_pack(many):
     assert sorted(run for pack in packs_of(many) for run in pack.runs) == sorted(run.id for run in many)
 
 

@@ -7,7 +7,6 @@ import time
 import pytest
 
 from launch.__main__ import main
-from launch.packs.owner import this_owner
 from tests.helpers.slurm_jobs import (
     LONG,
     announce,
@@ -121,13 +120,6 @@ def test_the_submitting_process_can_be_killed_once_it_has_submitted(slurm, store
     (job,) = jobs_of(store)
     assert ended(job) == "COMPLETED", log_of(store)
     assert all_kept(store, runs_of(*LONG)) == undisturbed(*LONG)
-
-
-def test_a_command_given_twice_does_not_double_the_workers(slurm, store):
-    job = submitted(store, *LONG)
-    assert submitted(store, *LONG) == job
-    assert this_owner().job is None
-    ended(job)
 
 
 @pytest.mark.parametrize(
