@@ -95,7 +95,9 @@ def read_progress(store: Store, pack: str) -> Reached | None:
     if value is None:
         return None
     lately = {name: number for name, number in value["lately"].items() if isinstance(number, int | float)}
-    return Reached(value["steps"], value["diverged"], value["seconds"], lately, value["parts"], value["refills"])
+    return Reached(
+        value["steps"], value["diverged"], value["seconds"], lately, tuple(value["parts"]), tuple(value["refills"])
+    )
 
 
 def reached(store: Store, pack: str) -> Reached:
