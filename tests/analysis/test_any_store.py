@@ -124,7 +124,6 @@ def test_runs_are_chosen_by_any_key(filled, words, labels, capsys):
 @pytest.mark.parametrize(
     ("word", "says"),
     [
-        ("benchmark.bach_size=16", ["benchmark.bach_size", "benchmark.batch_size"]),
         ("benchmark.batch_size=17", ["benchmark.batch_size=17", "there are 16"]),
         ("benchmark.batch_size", ["KEY=VALUE"]),
     ],

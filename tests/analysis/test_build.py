@@ -77,14 +77,10 @@ def test_a_cell_with_a_lost_run_has_the_mean_of_the_others_and_is_out_of_bold_an
     assert cells["ReLU"].best
 
 
-def test_without_plans_the_fullest_cell_of_a_column_says_how_many_runs_there_should_be(seeds):
-    cells = column(built([*seeds("relu", [0.50, 0.51, 0.52]), *seeds("tanh", [0.9, 0.92])]))
-    assert (cells["Tanh"].n, cells["Tanh"].expected) == (2, 3)
-    assert not cells["Tanh"].complete
-
-
-def test_plans_say_how_many_runs_there_should_be(seeds):
+def test_plans_say_how_many_runs_there_should_be_and_without_plans_the_fullest_cell_of_the_column(seeds):
     relu, tanh = seeds("relu", [0.5, 0.5, 0.6]), seeds("tanh", [0.9, 0.92])
+    cells = column(built([*relu, *tanh]))
+    assert (cells["Tanh"].n, cells["Tanh"].expected, cells["Tanh"].complete) == (2, 3, False)
     everything = {record["run"]: record for record in [*relu, *tanh]}
     cells = column(built([*relu[:1], *tanh], Planned(set(everything), everything)))
     assert (cells["ReLU"].n, cells["ReLU"].expected) == (1, 3)
@@ -115,11 +111,21 @@ def test_a_setting_that_differs_only_between_columns_needs_no_name(seeds, benchm
     assert [row.label for row in built(records).rows] == ["Leaky-ReLU"]
 
 
-def test_a_benchmark_run_at_two_lengths_has_two_columns(seeds, benchmarks):
+def test_runs_of_other_settings_have_a_column_of_their_own(record, seeds, benchmarks):
     shorter = {**benchmarks["digits"], "tasks": 5}
-    result = built([*seeds("relu", [0.5, 0.6]), *seeds("tanh", [0.8, 0.9], benchmark=shorter)])
-    assert [heading.label for heading in result.columns] == ["Permuted digits (tasks=5)", "Permuted digits (tasks=10)"]
-    assert column(result, "Permuted digits (tasks=10)")["ReLU"].best
+    players = [played(record, 1.0, 0.5), played(record, 1.0, 0.5, seed=1)]
+    players[1]["science"]["agent"]["name"] = "gambler"
+    for records, labels in (
+        ([*seeds("relu", [0.5]), *seeds("tanh", [0.8], benchmark=shorter)], ["tasks=5", "tasks=10"]),
+        (
+            [*seeds("relu", [0.5]), *seeds("tanh", [0.6], science={"precision": "bf16"})],
+            ["precision=bf16", "precision=fp32"],
+        ),
+        (players, ["gambler", "player"]),
+    ):
+        (result,) = build(HEADLINE, rows(records))
+        assert [heading.label for heading in result.columns] == [f"Permuted digits ({label})" for label in labels]
+        assert all(cell.best for cell in result.cells.values()), "the best of one"
 
 
 @pytest.mark.parametrize("what", ["protocol", "schedule", "hyperparams", "intervention"])
@@ -195,16 +201,6 @@ def test_the_headline_of_each_agent_has_a_table_of_its_own(record, seeds):
     assert caption(one.table, one)[0] == "Mean return (points), mean ± SD over 3 seeds."
 
 
-def test_agents_never_share_a_column(record):
-    players = [played(record, 1.0, 0.5), played(record, 1.0, 0.5, seed=1)]
-    players[1]["science"]["agent"]["name"] = "gambler"
-    (result,) = build(HEADLINE, rows(players))
-    assert [column.label for column in result.columns] == [
-        "Permuted digits (gambler)",
-        "Permuted digits (player)",
-    ]
-
-
 def test_where_less_is_better_the_lowest_is_bold(record):
     players = [
         played(record, 1.0, regret, activation=name, seed=seed)
@@ -220,19 +216,6 @@ def test_a_run_that_failed_is_of_the_agent_that_others_tell_of(record):
     failed = record(science={"agent": {"name": "player"}}, seed=7, status="failed")
     found = rows([played(record, 1.0, 0.5), failed, record("tanh")])
     assert [row.declared.headline for row in found] == ["mean_return", "mean_return", "taoa"]
-
-
-def test_a_best_that_could_be_luck_carries_no_mark(seeds):
-    cells = column(built([*seeds("relu", [0.5, 0.6, 0.7]), *seeds("tanh", [0.51, 0.62, 0.70])]))
-    assert cells["Tanh"].best
-    assert not cells["Tanh"].significant
-
-
-def test_one_seed_gives_a_best_but_no_test(record):
-    cells = column(built([record("relu", taoa=0.5), record("tanh", taoa=0.6)]))
-    assert cells["Tanh"].best
-    assert cells["Tanh"].sd is None
-    assert cells["Tanh"].against_next.p is None
 
 
 def test_runs_that_were_stopped_early_are_counted_in_cell_and_caption(record, seeds):

@@ -61,6 +61,9 @@ def test_of_what_cannot_be_tested_nothing_is_said(seeds):
     found, _ = cells(TABLE2, [*seeds("relu", [0.5]), *seeds("tanh", [0.6])])
     assert found["tanh"].best
     assert not found["relu"].alike
+    assert (found["tanh"].sd, found["tanh"].against_next.p) == (None, None), "one seed"
+    found, _ = cells(TABLE2, [*seeds("relu", [0.5, 0.6, 0.7]), *seeds("tanh", [0.51, 0.62, 0.70])])
+    assert (found["tanh"].best, found["tanh"].significant) == (True, False), "it could be luck"
 
 
 def test_a_column_of_one_has_a_best_and_no_test(seeds):

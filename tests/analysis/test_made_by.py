@@ -43,14 +43,6 @@ def test_a_mean_over_what_was_not_made_alike_is_named(seeds, record, differing, 
     assert "mixed" in csv_text([result.table.listing(result)]).splitlines()[0]
 
 
-def test_runs_of_another_precision_have_a_column_of_their_own(seeds):
-    (result,) = build(TABLE2, rows([*seeds("relu", [0.5]), *seeds("tanh", [0.6], science={"precision": "bf16"})]))
-    assert [column.label for column in result.columns] == [
-        "Permuted digits (precision=bf16)",
-        "Permuted digits (precision=fp32)",
-    ]
-
-
 def test_two_states_of_a_changed_checkout_are_told_apart(seeds, record):
     dirty = {**MADE, "dirty": True}
     records = [*seeds("relu", [0.5, 0.6], provenance=dirty | {"code": "aaaa"})]

@@ -1,13 +1,16 @@
 import csv
 import io
 import re
+from types import SimpleNamespace
 
 import pytest
 
+from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.numbers import csv_text as figure_csv
 from analysis.rows import rows
 from analysis.tables.build import build
 from analysis.tables.declared.table2 import TABLE2
-from analysis.tables.render import csv_text, latex, markdown, text
+from analysis.tables.render import csv_text, guarded, latex, markdown, text
 
 
 @pytest.fixture
@@ -101,3 +104,23 @@ def test_brackets_in_a_setting_survive_the_terminal(seeds):
         if line.startswith("  Rational (version=[red])")
     ]
     assert "50.00" in line
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+SUM(A1)", "-cmd|'/C calc'!A0", "@SUM(1)", "\t=1", "\r=1"])
+def test_a_text_that_a_spreadsheet_would_calculate_gets_an_apostrophe(cell):
+    assert guarded(cell) == f"'{cell}"
+
+
+@pytest.mark.parametrize("cell", ["relu", "-0.5", "+1e-3", "-inf", "", "a=1", -0.5, 0, None])
+def test_numbers_and_other_texts_stay(cell):
+    assert guarded(cell) == cell
+
+
+def test_tables_and_figures_guard_names_and_leave_numbers():
+    table = SimpleNamespace(lines=[{"activation": "=1+1", "mean": -0.25}])
+    series = Series(label="@SUM(1)", key="=1+1", x=[-1.0], y=[-0.25], n=[1], runs=["abababababab"])
+    drawing = Drawing("figure1", "Accuracy", [Panel("TAOA", "task", "accuracy", [series])])
+    assert list(csv.reader(io.StringIO(csv_text([table])))) == [["activation", "mean"], ["'=1+1", "-0.25"]]
+    heading, line = csv.reader(io.StringIO(figure_csv(drawing)))
+    cells = dict(zip(heading, line, strict=True))
+    assert (cells["series"], cells["activation"], cells["y"]) == ("'@SUM(1)", "'=1+1", "-0.25")

@@ -29,33 +29,23 @@ def run(block, folder, monkeypatch):
     return names
 
 
-def test_the_page_has_its_lines_and_three_recipes():
-    assert len(BLOCKS) == 5
+def test_the_lines_that_load(folder, monkeypatch):
+    assert len(BLOCKS) == 5, "two that load, and three recipes"
+    for lines in (BLOCKS[0], f"from analysis import load\n{BLOCKS[1]}"):
+        names = run(lines, folder, monkeypatch)
+        assert len(names["runs"]) == 18
+        assert names["metrics"].collect()["run"].n_unique() == 18
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_the_lines_that_load(number, folder, monkeypatch):
-    names = run(("" if number == 0 else "from analysis import load\n") + BLOCKS[number], folder, monkeypatch)
-    assert len(names["runs"]) == 18
-    assert names["metrics"].collect()["run"].n_unique() == 18
-
-
-def test_the_best_learning_rate_by_activation(folder, monkeypatch):
+def test_the_recipes(folder, monkeypatch):
     best = run(BLOCKS[2], folder, monkeypatch)["best"]
     assert sorted(best["activation"]) == ["crelu", "relu", "tanh"]
     assert best["seeds"].to_list() == [3, 3, 3]
     assert best["taoa"].is_between(5, 100).all()
-
-
-def test_a_learning_curve(folder, monkeypatch):
     curves = run(BLOCKS[3], folder, monkeypatch)["curves"]
-    assert curves.select("activation", "task").rows() == [
-        (name, t) for name in ("crelu", "relu", "tanh") for t in range(3)
-    ]
+    points = [(name, task) for name in ("crelu", "relu", "tanh") for task in range(3)]
+    assert curves.select("activation", "task").rows() == points
     assert (folder / "curves.png").stat().st_size > 10_000
-
-
-def test_a_test_and_an_interquartile_mean(folder, monkeypatch):
     names = run(BLOCKS[4], folder, monkeypatch)
     assert 0 <= names["test"].p <= 1
     assert names["estimate"].low <= names["estimate"].value <= names["estimate"].high

@@ -21,7 +21,7 @@ FOLLOWED = """
 import json, sys
 sys.path.insert(0, "")
 from hydra import compose, initialize_config_dir
-from analysis.rows import _settings
+from analysis.rows import _settings_of
 from launch.command import resolve
 from launch.runs.files import CONF
 from launch.runs.overrides import overrides_of, run_from
@@ -53,7 +53,7 @@ print(json.dumps({
     "named": run_name(told), "tags": tags(told),
     "differing": [differing(trained(sweep[at:at + 1])[0], packed[at]) for at in (1, 2)],
     "weights": len({run["output.weight"] for run in packed}),
-    "replicates": _settings(old, {}) == _settings(plain.science, {}),
+    "replicates": _settings_of(old, {}) == _settings_of(plain.science, {}),
     "misspelt": said("annealing=geometrik"),
     "out of range": said("annealing=geometric", "annealing.factor=2"),
     "no such setting": said("annealing=geometric", "annealing.facter=1"),

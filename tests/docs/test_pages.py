@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+import yaml
 
 from analysis.figures.named import named as figure_named
 from analysis.origin import ENDING
@@ -192,3 +193,12 @@ def test_the_python_of_the_page_about_ppo_plays_a_trained_policy(tmp_path, monke
         exec(compile(block, "docs/agents/ppo.md", "exec"), names)
     assert (names["actions"].shape, names["returns"].shape, names["outputs"]["value"].shape) == ((1,), (5,), (1, 1))
     assert set(names["statistics"]) == {"cartpole"}
+
+
+def test_the_hooks_check_what_make_lint_checks():
+    lint = (ROOT / "Makefile").read_text().partition("\nlint:")[2]
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert [repository["repo"] for repository in hooks] == ["local"], "ruff of another version"
+    entries = [hook["entry"] for repository in hooks for hook in repository["hooks"]]
+    checked = [line.strip().removesuffix(" .") for line in lint.splitlines() if line.startswith("\t")]
+    assert [entry.replace(" --force-exclude", "") for entry in entries] == checked

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from launch.runs.files import CONF
-from plasticity_lab.errors import ConfigError
 from plasticity_lab.taxonomy.__main__ import DERIVED, by_words, defaults, main, published
 
 pytestmark = pytest.mark.sample(21)
@@ -29,13 +28,6 @@ def test_what_is_committed_is_what_the_activations_give(tmp_path, capsys):
     for name in ("activations.json", "curves.json"):
         committed, anew = (json.loads((folder / name).read_text()) for folder in (DERIVED, tmp_path))
         assert alike(committed, anew), f"{name} is old: python -m plasticity_lab.taxonomy derive"
-
-
-def test_numbers_that_differ_are_noticed():
-    assert alike({"a": [1.0, "b"]}, {"a": [1.0 + 1e-7, "b"]})
-    assert not alike({"a": [1.0]}, {"a": [1.001]})
-    assert not alike({"a": True}, {"a": False})
-    assert not alike([1.0], [1.0, 2.0])
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in (CONF / "activation").glob("*.yaml")))
@@ -119,8 +111,3 @@ def test_the_papers_settings_are_those_of_its_tables():
     assert len(published()) == 22 + 95 + 17
     assert uses["Table F1, mujoco_cycle"].name("activation") in defaults()
     assert {run.name("activation") for use, run in published() if use.startswith("Table G4")} == {"rselu", "bo_prelu"}
-
-
-def test_an_unknown_activation_is_no_other_error():
-    with pytest.raises(ConfigError):
-        by_words(["activation=none"])
