@@ -79,6 +79,15 @@ def caption(table: Table[Found], content: Found) -> list[str]:
             f"Selection bias, mean over {len(biases)} selections: {signed(fmean(biases), measure.places)}{unit}; "
             f"the greatest {signed(max(biases), measure.places)}."
         )
+    lines += _left_out(found)
+    lines += provenance(found)
+    lines.append("Reported on seeds that took no part: hyperparams=selected and other seeds, in the search's command.")
+    return [*lines, *lost]
+
+
+def _left_out(found: Sequence[Selected]) -> list[str]:
+    """The settings and runs that took no part or could not be chosen, and a caution about searches."""
+    lines = []
     if left_out := sum(selected.left_out for selected in found):
         lines.append(f"Left out: {left_out} settings that lack some of the seeds on which the others are compared.")
     if stopped := sum(selected.stopped for selected in found):
@@ -93,9 +102,7 @@ def caption(table: Table[Found], content: Found) -> list[str]:
             f"Of {sum(selected.settings for selected in found)} settings that were compared, {without} have no value "
             "on a seed, since the run diverged or no episode ended in it, and cannot be chosen."
         )
-    lines += provenance(found)
-    lines.append("Reported on seeds that took no part: hyperparams=selected and other seeds, in the search's command.")
-    return [*lines, *lost]
+    return lines
 
 
 def _line(table: Table[Found], selected: Selected) -> dict[str, object]:

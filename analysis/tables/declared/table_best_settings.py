@@ -49,36 +49,21 @@ def render(table: Table[Found], content: Found) -> Listing:
     papers, activations = _benchmarks(table), _activations(table)
     ours = {(selected.label, selected.activation): selected for selected in found}
     benchmark_of = {selected.label: selected.selection["benchmark"] for selected in found}
-    # The paper's benchmarks in its order, one column for each study on them; then all others.
-    labels: list[str] = []
-    for benchmark in papers:
-        labels += sorted(label for label, name in benchmark_of.items() if name == benchmark) or [benchmark]
-    labels += [label for label, benchmark in sorted(benchmark_of.items()) if benchmark not in papers]
     body = [[display(NAMES["activation"], activation)] for activation in activations]
     header, bold, lines = ["activation"], set(), []
-    for label in labels:
+    for label in _labels(papers, benchmark_of):
         benchmark = benchmark_of.get(label, label)
         printed = benchmark in papers
         header += [shown_label(label, benchmark), *["paper"] * printed]
         for place, activation in enumerate(activations):
             selected, theirs = ours.get((label, activation)), paper.get((benchmark, activation), {})
-            shown = _shown(selected, theirs)
-            as_published = same(selected.own, theirs) if selected and theirs else None
-            if as_published:
+            if selected and theirs and same(selected.own, theirs):
                 bold.add((place, len(body[place])))
-            body[place].append(short_words(shown) or NOTHING)
+            body[place].append(short_words(_shown(selected, theirs)) or NOTHING)
             body[place] += [short_words(theirs) or NOTHING] * printed
             name = {"table": table.name, "activation": activation, "benchmark": benchmark, "column": label}
-            line = {
-                "settings": json.dumps(shown) if selected else None,
-                "paper_settings": json.dumps(theirs) if theirs else None,
-                "as_published": as_published,
-                **_result(selected),
-                "missing": None if selected else _command(table, benchmark),
-            }
-            if selected:
-                name |= {choice: selected.selection[choice] for choice in ("protocol", "schedule")}
-            lines.append({**name, **line})
+            missing = None if selected else _command(table, benchmark)
+            lines.append({**name, **_line(selected, theirs), "missing": missing})
     return Listing(
         name=table.name,
         title=_title(table, found),
@@ -90,6 +75,14 @@ def render(table: Table[Found], content: Found) -> Listing:
     )
 
 
+def _labels(papers: Sequence[str], benchmark_of: Mapping[str, str]) -> list[str]:
+    """The columns: the paper's benchmarks in its order, one column for each study on them; then all others."""
+    labels: list[str] = []
+    for benchmark in papers:
+        labels += sorted(label for label, name in benchmark_of.items() if name == benchmark) or [benchmark]
+    return labels + [label for label, benchmark in sorted(benchmark_of.items()) if benchmark not in papers]
+
+
 def _shown(selected: Selected | None, theirs: Settings) -> Settings:
     """The settings that were chosen, and the settings that the paper names."""
     if selected is None:
@@ -97,8 +90,14 @@ def _shown(selected: Selected | None, theirs: Settings) -> Settings:
     return {name: value for name, value in selected.own.items() if name in selected.varied or name in theirs}
 
 
-def _result(selected: Selected | None) -> dict[str, object]:
+def _line(selected: Selected | None, theirs: Settings) -> dict[str, object]:
+    """The columns of an activation on a benchmark in the CSV."""
+    chosen = {choice: selected.selection[choice] for choice in ("protocol", "schedule")} if selected else {}
     return {
+        **chosen,
+        "settings": json.dumps(_shown(selected, theirs)) if selected else None,
+        "paper_settings": json.dumps(theirs) if theirs else None,
+        "as_published": same(selected.own, theirs) if selected and theirs else None,
         "metric": selected.measure.name if selected else None,
         **fields(selected.ours if selected else None, "mean", "sd"),
         "seeds": selected.bias.seeds if selected else None,
