@@ -49,15 +49,9 @@ class ActorCritic(Agent):
     )
 
     def __init__(
-        self,
-        environments: int = 4,
-        rollout: int = 16,
-        minibatches: int = 2,
-        passes: int = 2,
-        gamma: float = 0.99,
-        clip: float = 0.2,
-        max_norm: float = 0.5,
-    ) -> None:
+        self, environments: int = 4, rollout: int = 16, minibatches: int = 2, passes: int = 2, gamma: float = 0.99,
+        clip: float = 0.2, max_norm: float = 0.5,
+    ) -> None:  # fmt: skip
         self.environments = check("agent.environments", environments, at_least=1)
         self.rollout = check("agent.rollout", rollout, at_least=1)
         self.minibatches = check("agent.minibatches", minibatches, at_least=1)

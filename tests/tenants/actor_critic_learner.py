@@ -158,9 +158,9 @@ class ActorCriticLearner:
     def _acted(self, chunk: Rollout) -> tuple[dict[str, np.ndarray], Episodes]:
         """A rollout: what was seen, done and earned, name → (K, T, N, ...); and the episodes that ended."""
         agent, environments = self.agent, self.environments
-        noise = np.stack(
-            [host_stream(seed, "acting", chunk.first).gumbel(size=self._noise_shape()) for seed in self._seeds]
-        )
+        shape = agent.rollout, agent.environments, next(iter(self.bodies.by_name.values())).actions
+        streams = [host_stream(seed, "acting", chunk.first) for seed in self.parts.init_seeds]
+        noise = np.stack([stream.gumbel(size=shape) for stream in streams])
         seen: dict[str, list[np.ndarray]] = {name: [] for name in ("x", "action", "policy", "value", "reward", "over")}
         ended = []
         for t in range(agent.rollout):
@@ -184,14 +184,6 @@ class ActorCriticLearner:
         )
         return {name: np.stack(rows, axis=1) for name, rows in seen.items()}, episodes
 
-    @property
-    def _seeds(self) -> list[int]:
-        return list(self.parts.init_seeds)
-
-    def _noise_shape(self) -> tuple[int, int, int]:
-        actions = next(iter(self.bodies.by_name.values())).actions
-        return self.agent.rollout, self.agent.environments, actions
-
     def _tables(self, seen: Mapping[str, np.ndarray], chunk: Rollout) -> dict[str, Tensor]:
         """What the updates read, a row for each: name → (U, K, B, ...). Sums over examples are taken here, in float64,
         run by run: inside a compiled update their last bits could depend on the width of the pack.
@@ -203,10 +195,11 @@ class ActorCriticLearner:
             alive = ~seen["over"][:, t]
             difference = seen["reward"][:, t] + gamma * values[:, t + 1] * alive - values[:, t]
             advantage[:, t] = so_far = difference + gamma * 0.95 * alive * so_far
+        logs = log_softmax(torch.from_numpy(seen["policy"])).numpy()
         rows = {
             "x": seen["x"],
             "action": seen["action"],
-            "old": _chosen(seen["policy"], seen["action"]),
+            "old": np.take_along_axis(logs, seen["action"][..., None], axis=-1)[..., 0],
             "advantage": (advantage - _mean(advantage)) / (np.sqrt(_mean((advantage - _mean(advantage)) ** 2)) + 1e-8),
             "target": advantage + values[:, :-1],
         }
@@ -233,7 +226,7 @@ class ActorCriticLearner:
         """Which rows of the rollout, and which of the memory, make up each update's minibatch: (U, K, B) both."""
         size, there = self.agent.steps // self.agent.minibatches, min(self.remembered, MEMORY_ROLLOUTS)
         picks, then = [], []
-        for seed in self._seeds:
+        for seed in self.parts.init_seeds:
             draw = host_stream(seed, "minibatches", chunk.first)
             orders = [draw.permutation(self.agent.steps) for _ in range(self.agent.passes)]
             picks.append(np.concatenate(orders).reshape(self.agent.updates, size))
@@ -250,9 +243,3 @@ def _mean(values: np.ndarray) -> np.ndarray:
     """Each run's mean, added up step by step: (K, T, N) → (K, 1, 1)."""
     flat = np.ascontiguousarray(values.reshape(len(values), -1))
     return (np.add.accumulate(flat, axis=1)[:, -1] / flat.shape[1])[:, None, None]
-
-
-def _chosen(policy: np.ndarray, action: np.ndarray) -> np.ndarray:
-    """The log-probability of what was done: (K, T, N, A), (K, T, N) → (K, T, N)."""
-    logs = log_softmax(torch.from_numpy(policy))
-    return logs.gather(-1, torch.from_numpy(action).unsqueeze(-1)).squeeze(-1).numpy()

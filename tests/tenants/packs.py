@@ -1,11 +1,9 @@
 """Packs of the tenants, trained by hand."""
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from plasticity_lab.assembly import agent_of, assembled, resources
@@ -18,12 +16,8 @@ from tests.helpers.sweeps import runs_of
 
 FIND = f"hydra.searchpath=[file://{Path(__file__).parent / 'conf'}]"
 BODIES = (
-    FIND,
-    "agent=actor_critic",
-    "network=mlp",
-    "benchmark=classic_cycle",
-    "benchmark.environment_steps=256",
-    "benchmark.tasks=2",
+    *(FIND, "agent=actor_critic", "network=mlp"),
+    *("benchmark=classic_cycle", "benchmark.environment_steps=256", "benchmark.tasks=2"),
 )
 DIGITS = (FIND, "benchmark=permuted_digits", "benchmark.tasks=2")
 RESETS = ("intervention=random_units", "intervention.every=3", "intervention.share=0.25")
@@ -35,13 +29,9 @@ def packs_of(*words: str) -> list[Run]:
 
 
 def trained(
-    runs: Sequence[Run],
-    *,
-    compiled: bool = False,
-    kernels: bool = False,
-    stops: Sequence[int] = (),
+    runs: Sequence[Run], *, compiled: bool = False, kernels: bool = False, stops: Sequence[int] = (),
     device: torch.device = CPU,
-) -> list[dict[str, bytes]]:
+) -> list[dict[str, bytes]]:  # fmt: skip
     """Every number of each run of a pack: its metrics, its weights, and those of a target network if it has one.
 
     stops: looks at which it is stopped and resumed.
@@ -94,9 +84,6 @@ def hold_compiled(widths: Sequence[int], *words: str, stops: Sequence[int] = (),
 
 
 def _numbers(journal: Journal, weights: dict[str, torch.Tensor], k: int) -> dict[str, bytes]:
-    sink = io.BytesIO()
     table: Any = journal.table(k)
-    for column in table.columns:
-        values = column.to_pylist()
-        sink.write(np.array([repr(value) for value in values]).tobytes())
-    return {"metrics": sink.getvalue()} | {name: value[k].cpu().numpy().tobytes() for name, value in weights.items()}
+    metrics = repr([column.to_pylist() for column in table.columns]).encode()
+    return {"metrics": metrics} | {name: value[k].cpu().numpy().tobytes() for name, value in weights.items()}

@@ -139,19 +139,15 @@ def test_packs_of_value_agents_are_compared_with_both_scripts_and_say_what_they_
         timing("plain script, tuned", 1, 10, [0.5, 1.5, 0.5]),
         timing("packed, eager", 4, 40, [1.0, 3.0, 1.0]),
     ]
+    assert findings(Comparison("heads", "small_impala", timings[:2], "busy")) == [
+        "plain script, tuned: 0.50× the seconds of the plain script baseline."
+    ]
     timings[2].contender.facts["seconds"] = {"acting": 1.0, "update": 3.0, "all": 5.0}
     comparison = Comparison("values", "small_impala", timings, "busy")
     (said,) = findings(comparison)
     assert "4.00× the plain script; 2.00× the plain script, tuned" in said
     assert "acting 20%; update 60%" in said
     assert f"  {10.0:.1f}  " in as_text(comparison)  # slow ones have a digit behind the point
-
-
-def test_heads_are_compared_with_the_flattened_baseline_in_its_seconds():
-    timings = [timing("flattened", 1, 10, [1.0, 3.0, 1.0]), timing("SoftMoE-1", 1, 10, [1.5, 4.5, 1.2])]
-    assert findings(Comparison("heads", "small_impala", timings, "busy")) == [
-        "SoftMoE-1: 1.50× the seconds of the flattened baseline."
-    ]
 
 
 @pytest.mark.slow

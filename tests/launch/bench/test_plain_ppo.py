@@ -17,10 +17,7 @@ from launch.bench.agreement import ReturnCurve, interval
 from launch.bench.body_limits import flops, flops_a_step, of_an_action, of_an_update, parameters_of
 from launch.bench.plain_ppo import EPOCHS, MINIBATCH, ROLLOUT, PlainPPO
 from launch.command import resolve
-from plasticity_lab.agents.ppo.advantages import advantages
 from plasticity_lab.agents.ppo.policy import entropy, log_probability
-from plasticity_lab.agents.ppo.rollout import Transitions
-from plasticity_lab.agents.ppo.step import step_of
 from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.randomness.host import host_stream
@@ -139,74 +136,9 @@ def test_they_are_those_of_the_plain_script(name):
     assert flops_a_step(body) == pytest.approx(whole / ROLLOUT)
 
 
-def test_its_advantages_are_the_agents(acted):
-    store = {name: value.numpy().astype(np.float64) for name, value in acted.store.items()}
-    last = acted.critic(acted.observation)[0].item()
-    following = np.append(store["values"][1:], last)
-    ended = np.append(store["dones"][1:], acted.done) > 0
-    found = advantages(
-        *(part.reshape(1, -1, 1) for part in (store["rewards"], store["values"], following, ended, ended)),
-        np.array([plain_ppo.GAMMA]),
-        np.array([plain_ppo.GAE_LAMBDA]),
-    )
-    np.testing.assert_allclose(found.ravel(), acted.advantages().numpy(), rtol=1e-4, atol=1e-4)
-
-
 def test_its_policy_is_the_agents(acted):
     policy = acted.policy(acted.store["observations"])
     outputs = {"policy": policy.mean, "log_std": acted.log_std.expand_as(policy.mean)}
     ours = log_probability(outputs, acted.store["actions"])
     torch.testing.assert_close(ours, acted.store["log_probs"], rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(entropy(outputs), policy.entropy().sum(dim=1))
-
-
-def seen_by(run):
-    """The script's rollout as the agent would have it."""
-    store = {name: value.numpy() for name, value in run.store.items()}
-    following = np.append(store["values"][1:], run.critic(run.observation)[0].item())
-    ended = np.append(store["dones"][1:], run.done) > 0
-    given = {"policy": run.actor(run.store["observations"]).detach().numpy(), "value": store["values"][:, None]}
-    given["log_std"] = run.log_std.detach().expand(ROWS, -1).numpy()
-
-    def packed(value):
-        return value.reshape(1, ROWS, 1, *value.shape[1:])
-
-    return Transitions(
-        x=packed(store["observations"]),
-        action=packed(store["actions"]),
-        outputs={name: packed(value) for name, value in given.items()},
-        rewards=packed(store["rewards"]),
-        following=packed(following),
-        terminated=packed(ended),
-        ended=packed(ended),
-        finite=np.ones(1, bool),
-        episodes=None,
-    )
-
-
-def test_from_the_same_weights_and_rollouts_both_learn_the_same(acted, monkeypatch):
-    """Forty updates by each of two rollouts: losses, clipping, normalised advantages, Adam, to float32's rounding."""
-    (run,) = resolve(WORDS).runs
-    _, learner = assembled([run], resources(Path())(run), CPU, False)
-    learner.network.body = "hopper"
-    parameters = learner.network.parameters
-    for name, layer in layers_of(acted).items():
-        parameters[f"{name}.weight"][0, :, : layer.out_features] = layer.weight.detach().T
-        parameters[f"{name}.bias"][0, 0, : layer.out_features] = layer.bias.detach()
-    learner._steps["hopper"] = step_of(learner.network, "hopper", True, 0.5)
-    for first in (0, ROWS):
-        if first:
-            acted.act()
-        orders = np.random.default_rng(first)
-        drawn = [orders.permutation(ROWS) for _ in range(plain_ppo.EPOCHS)]
-        picks = np.stack(drawn).reshape(-1, 1, plain_ppo.MINIBATCH)
-        monkeypatch.setattr(learner.minibatches, "_picks", lambda seeds, first, picks=picks: picks)
-        acted.shuffles = np.random.default_rng(first)
-        common, each = learner.minibatches.tables(seen_by(acted), learner.on_host, [0], first)
-        learner._learn(common, each)
-        found = acted.advantages()
-        acted.learn(found, found + acted.store["values"])
-    for name, layer in layers_of(acted).items():
-        ours = parameters[f"{name}.weight"][0, :, : layer.out_features]
-        torch.testing.assert_close(ours, layer.weight.detach().T, rtol=1e-4, atol=2e-6)
-    torch.testing.assert_close(parameters["hopper.log_std.value"][0], acted.log_std.detach(), rtol=1e-4, atol=2e-6)

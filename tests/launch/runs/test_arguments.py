@@ -1,6 +1,6 @@
 import pytest
 
-from launch.runs.arguments import Axes, Vocabulary, distinct, parse, range_of, together
+from launch.runs.arguments import Axes, Vocabulary, distinct, parse, range_of
 from launch.runs.words import plain, read, spelled
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.searches.space import Range
@@ -35,6 +35,11 @@ def test_options_of_a_group(word, options):
         ("seed=3", [3]),
         ("seed=0,1,2", [0, 1, 2]),
         ("seed=range(0,3)", [0, 1, 2]),
+        ("seed=range(3)", [0, 1, 2]),
+        ("seed=range(5,3,-1)", [5, 4]),
+        ("seed=range(0,2.5)", [0, 1, 2]),
+        ("seed=range(0,1,0.25)", [0, 0.25, 0.5, 0.75]),
+        ("seed=sort(range(0,3),reverse=true)", [2, 1, 0]),
         ("seed='3'", ["3"]),
         ("seed=null", [None]),
         ("seed=1e-3,0.5", [0.001, 0.5]),
@@ -54,20 +59,6 @@ def test_what_looks_like_a_number_is_a_name_where_a_text_is_wanted(name):
     assert parse([f"data={name}"], VOCABULARY).values == {"data": [name]}
 
 
-@pytest.mark.parametrize(
-    ("word", "values"),
-    [
-        ("seed=range(3)", [0, 1, 2]),
-        ("seed=range(5,3,-1)", [5, 4]),
-        ("seed=range(0,2.5)", [0, 1, 2]),
-        ("seed=range(0,1,0.25)", [0, 0.25, 0.5, 0.75]),
-        ("seed=sort(range(0,3),reverse=true)", [2, 1, 0]),
-    ],
-)
-def test_the_values_of_a_range(word, values):
-    assert parse([word], VOCABULARY).values["seed"] == values
-
-
 @pytest.mark.parametrize("word", ["seed=range(0,1000001)", "seed=range(0,1,1e-9)", "seed=shuffle(range(0,1e15))"])
 def test_a_range_is_measured_before_it_is_written_out(word):
     with pytest.raises(ConfigError, match=r"names .* runs \(.* of seed\), and a command may name 1,000,000"):
@@ -83,11 +74,6 @@ def test_a_value_that_is_given_twice_counts_once_and_is_said():
         "seed: 0 is given more than once; each value counts once.",
     ]
     assert distinct(once) == (once, [])
-
-
-def test_of_an_experiments_words_only_those_count_that_are_not_typed():
-    preset, typed = (parse(words, VOCABULARY) for words in (["seed=0,0", "activation=tanh"], ["seed=3"]))
-    assert distinct(together(preset, typed)) == (Axes({"activation": ["tanh"]}, {"seed": [3]}), [])
 
 
 @pytest.mark.parametrize(

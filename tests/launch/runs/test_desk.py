@@ -93,9 +93,6 @@ def test_the_same_numbers_have_one_id(one, other):
 )
 def test_what_changes_numbers_changes_the_id(other):
     assert made(**other).id != made().id
-
-
-def test_stream_and_init_seed_are_told_apart():
     assert made(stream_seed=1).id != made(init_seed=1).id
 
 

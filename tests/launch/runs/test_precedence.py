@@ -6,16 +6,8 @@ from launch.runs.values.place import put
 
 def test_a_cap_lowers_and_never_raises_and_null_is_no_limit():
     settings = {"tasks": 500, "epochs": 1, "steps": None, "order": "fixed"}
-    assert capped(settings, {"tasks": 3, "epochs": 2, "steps": 100}) == {
-        "tasks": 3,
-        "epochs": 1,
-        "steps": 100,
-        "order": "fixed",
-    }
-
-
-def test_a_cap_on_what_a_benchmark_does_not_have_is_passed_over():
-    assert capped({"tasks": 5}, {"steps": 100}) == {"tasks": 5}
+    caps = {"tasks": 3, "epochs": 2, "steps": 100, "images": 7}  # no cap on images, which it does not have
+    assert capped(settings, caps) == {"tasks": 3, "epochs": 1, "steps": 100, "order": "fixed"}
 
 
 def test_a_protocol_sets_what_a_group_has_and_nothing_else():

@@ -40,10 +40,13 @@ def test_a_bare_command_is_one_complete_run():
     }
 
 
-def test_typed_over_schedule_over_option():
+def test_typed_over_protocol_over_schedule_over_option():
     assert only("benchmark=random_label_mnist")["benchmark"]["epochs"] == 400
     assert only(*SMOKE)["benchmark"]["epochs"] == 2
     assert only(*SMOKE, "benchmark.epochs=7")["benchmark"]["epochs"] == 7
+    assert only("protocol=clean")["benchmark"]["order"] == "shuffle"
+    fixed = only("protocol=clean", "benchmark.order=fixed")["benchmark"]
+    assert (fixed["order"], fixed["subset"]) == ("fixed", "drawn")
 
 
 def test_typed_over_best_over_option():
@@ -168,15 +171,3 @@ def test_every_rule_that_comes_to_the_same_values_comes_to_the_same_runs():
         ("mlp", "best"),
         ("mlp", "default"),
     ]
-
-
-def test_typed_over_protocol():
-    assert only("protocol=clean")["benchmark"]["order"] == "shuffle"
-    assert only("protocol=clean", "benchmark.order=fixed")["benchmark"]["order"] == "fixed"
-    assert only("protocol=clean", "benchmark.order=fixed")["benchmark"]["subset"] == "drawn"
-
-
-def test_a_seed_or_an_option_given_twice_is_said_and_counts_once():
-    found = resolve(["seed=0,0", "activation=relu,relu"])
-    assert len(found.runs) == 1
-    assert [note.split(" is ")[0] for note in found.notes] == ["activation: relu", "seed: 0"]

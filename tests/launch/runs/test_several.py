@@ -7,11 +7,9 @@ from hydra import compose, initialize_config_dir
 
 from launch.command import resolve
 from launch.runs import requests
-from launch.runs.desk import Part, runs_of
 from launch.runs.files import CONF
 from launch.runs.groups import COMPONENTS
 from launch.runs.overrides import overrides_of, run_from
-from launch.runs.settings import Numbers
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.plan_lines import Shortened, StoredRuns
 from plasticity_lab.records.record import new_record
@@ -123,22 +121,3 @@ def test_lists_and_their_settings_are_swept():
     assert [run.name("intervention") for run in found] == ["none", "l2_init+redo"]
     swept = resolve([*BOTH[:1], "intervention.redo.every=7,8", "intervention.l2_init.strength=0.1,0.2"]).runs
     assert len({run.id for run in swept}) == 4
-
-
-def test_ids_of_other_groups_do_not_depend_on_what_is_no_science(no_science):
-    part = Part("plasticity_lab.activations.relu.ReLU", {"name": "x"}, {"name": "x"})
-    numbers = Numbers(seed=0, stream_seed=None, init_seed=None, precision="fp32")
-    ids = {
-        next(
-            runs_of(
-                {
-                    "activation": part,
-                    "intervention": Part("plasticity_lab.interventions.redo.ReDo", {"name": name}, {"name": name}),
-                },
-                [numbers],
-                {},
-            )
-        ).id
-        for name in ("one", "other")
-    }
-    assert len(ids) == 1

@@ -77,22 +77,14 @@ def values(trials):
     return [dict(trial.values) for trial in trials]
 
 
-def test_proposals_that_repeat_nothing_are_taken_as_they_come(study):
+def test_proposals_are_taken_as_they_come_except_repeats_of_earlier_trials_of_the_batch_and_of_refused_ones(study):
     proposed = [point(0.1, 5), point(0.01, 7), point(0.1, 6), point(0.01, 5)]
     assert values(new_trials(study, 0, [], 3, iter(proposed), "0")) == proposed[:3]
-
-
-def test_repeats_of_earlier_trials_and_of_the_batch_are_passed_over(study):
     first = new_trials(study, 0, [], 1, iter([point(0.1, 5)]), "0")
-    proposed = [point(0.1, 5), point(0.01, 5), point(0.01, 5), point(0.1, 7)]
-    assert values(new_trials(study, 0, first, 2, iter(proposed), "0")) == [point(0.01, 5), point(0.1, 7)]
-
-
-def test_a_refused_trial_is_a_repeat_by_its_values(study):
-    refused = Trial(0, point(0.1, 5), [], "no")
-    found = new_trials(study, 0, [refused], 6, itertools.repeat(point(0.1, 5)), "0")
-    assert len(found) == 5
-    assert point(0.1, 5) not in values(found)
+    refused = [Trial(0, point(0.1, 5), [], "no")]
+    repeated = [point(0.1, 5), point(0.01, 5), point(0.01, 5), point(0.1, 7)]
+    for before in (first, refused):
+        assert values(new_trials(study, 0, before, 2, iter(repeated), "0")) == [point(0.01, 5), point(0.1, 7)]
 
 
 def test_a_sampler_that_only_repeats_itself_is_left_after_a_while_for_the_untried_rest_in_an_order_of_the_seed(study):
