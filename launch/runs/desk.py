@@ -35,21 +35,25 @@ class Desk:
         key = json.dumps([group, name, target, settings], default=repr)
         if key not in self._checked:
             typed = classes.typed(target, group, name, settings)
-            self._checked[key] = Part(target, {"name": name, **typed}, _canonical_part(group, name, target, typed))
+            is_neutral = COMPONENTS[group].neutral == name
+            canonical = None if is_neutral else {"name": name, **classes.canonical_of(target, typed)}
+            self._checked[key] = Part(target, {"name": name, **typed}, canonical)
         return self._checked[key]
 
     def check_fit(self, parts: Mapping[str, Part]) -> None:
-        """Raises ConfigError where the agent cannot learn the benchmark, Misfit where an intervention has nothing to
-        work on, and says why.  parts: of this desk.
+        """Raises ConfigError if the agent cannot learn the benchmark, Misfit if an intervention has nothing to work on.
+
+        parts: of this desk.
         """
         _check_units(parts)
-        asked = {group: parts[group] for group in ("agent", "benchmark")}
-        key = tuple(map(id, asked.values()))  # each distinct one is kept, and so is its id
+        agent, benchmark = parts["agent"], parts["benchmark"]
+        key = (id(agent), id(benchmark))  # each distinct part is kept, and so is its id
         if key in self._fit:
             return
-        names = {group: part.science["name"] for group, part in asked.items()}
-        if (why := classes.objection(*((part.target, part.science) for part in asked.values()))) is not None:
-            raise ConfigError(f"agent={names['agent']} cannot learn benchmark={names['benchmark']}: {why}.")
+        why = classes.objection((agent.target, agent.science), (benchmark.target, benchmark.science))
+        if why is not None:
+            names = f"agent={agent.science['name']} cannot learn benchmark={benchmark.science['name']}"
+            raise ConfigError(f"{names}: {why}.")
         self._fit.add(key)
 
 
@@ -71,27 +75,25 @@ class Misfit(ConfigError):
 def runs_of(parts: Mapping[str, Part], numbers: Iterable[Numbers], asked: Mapping[str, Any]) -> Iterator[Run]:
     """The runs of these components, one for each of the numbers; plan, workers and record pass them on.
 
-    parts: by their addresses (see `Run.targets`). What runs have alike is one object in all of them: a hundred thousand
-    runs fit into memory, and nobody changes it.
+    parts: by their addresses (see `Run.targets`). Values that runs share are one object, which is never changed: a
+    hundred thousand runs fit into memory.
     """
     by_group = _by_group({address: part.science for address, part in parts.items()})
     chosen = {address: (part.target, part.science) for address, part in parts.items()}
-    seen = _by_group(
-        {
-            address: {**_version(address, chosen), **part.canonical}
-            for address, part in parts.items()
-            if part.canonical is not None
-        }
-    )
-    settings = {group: own for group, own in by_group.items() if COMPONENTS[group].science}
-    besides = {group: own for group, own in by_group.items() if not COMPONENTS[group].science}
-    canonical = spelled({group: own for group, own in seen.items() if COMPONENTS[group].science})
+    seen_by_id = {}
+    for address, part in parts.items():
+        if part.canonical is not None:
+            version = classes.version_of(address, chosen)  # the first is no part of the id
+            seen_by_id[address] = {**({} if version == 1 else {"science_version": version}), **part.canonical}
+    settings = {group: values for group, values in by_group.items() if COMPONENTS[group].science}
+    besides = {group: values for group, values in by_group.items() if not COMPONENTS[group].science}
+    canonical = spelled({group: of for group, of in _by_group(seen_by_id).items() if COMPONENTS[group].science})
     targets = {address: part.target for address, part in parts.items()}
     asked_as = [dict(asked)]
-    for each in numbers:
-        apart = {key: value for key in ("stream_seed", "init_seed") if (value := getattr(each, key)) is not None}
-        science = {"seed": each.seed, "precision": each.precision, **apart, **settings}
-        yield Run(run_id_of({**spelled(_canonical(each)), **canonical}), science, targets, asked_as, besides)
+    for of_run in numbers:
+        seeds = {key: value for key in ("stream_seed", "init_seed") if (value := getattr(of_run, key)) is not None}
+        science = {"seed": of_run.seed, "precision": of_run.precision, **seeds, **settings}
+        yield Run(run_id_of({**spelled(_canonical(of_run)), **canonical}), science, targets, asked_as, besides)
 
 
 def _by_group(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
@@ -114,9 +116,9 @@ def run_of(parts: Mapping[str, Part], numbers: Numbers, asked: Mapping[str, Any]
 
 
 def merged(runs: Iterable[Run]) -> list[Run]:
-    """The runs without duplicates: the first of those with one id stays, and keeps all the names it was asked under.
+    """The runs without duplicates: the first one with an id stays, and keeps all the names it was asked under.
 
-    Where another asked for the same function by other settings (Smooth-Leaky: other c and p), its asked_as has them.
+    If another one names the same function by other settings (Smooth-Leaky: other c and p), asked_as has these.
     """
     kept: dict[str, Run] = {}
     for run in runs:
@@ -129,25 +131,11 @@ def merged(runs: Iterable[Run]) -> list[Run]:
 
 
 def _canonical(numbers: Numbers) -> dict[str, Any]:
-    """What the id sees of the numbers.  Seeds set apart count only where they differ from the seed they follow by
-    default.
-    """
-    seen: dict[str, Any] = {"seed": numbers.seed}
+    """The numbers in the id.  stream_seed and init_seed count only if they differ from the seed, their default."""
+    canonical: dict[str, Any] = {"seed": numbers.seed}
     if numbers.precision != "fp32":
-        seen["precision"] = numbers.precision
+        canonical["precision"] = numbers.precision
     for key in ("stream_seed", "init_seed"):
         if getattr(numbers, key) not in (None, numbers.seed):
-            seen[key] = getattr(numbers, key)
-    return seen
-
-
-def _canonical_part(group: str, name: str, target: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
-    if COMPONENTS[group].neutral == name:
-        return None
-    return {"name": name, **classes.canonical_of(target, settings)}
-
-
-def _version(address: str, chosen: Mapping[str, classes.Option]) -> dict[str, int]:
-    """The version of a component's numbers as the id sees it: nothing for the first."""
-    version = classes.version_of(address, chosen)
-    return {} if version == 1 else {"science_version": version}
+            canonical[key] = getattr(numbers, key)
+    return canonical

@@ -1,7 +1,7 @@
-"""What conf/ offers, composed by Hydra: once for each option, never for each combination."""
+"""The options of conf/, composed by Hydra: once for each option, never for each combination."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -26,7 +26,7 @@ if PLUGINS not in sys.path:
     sys.path.append(PLUGINS)
 
 ONCE = ("tracking",)
-"""The groups of which a command makes one choice for all its runs: no part of what a run is, nor of its names."""
+"""The groups with one choice for all runs of a command: no part of a run, nor of its names."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,11 @@ class Option:
 
 
 class Options:
-    """What conf/, and the folders of hydra.searchpath, offer to one command.
+    """The options of conf/, and of the folders of hydra.searchpath, for one command.
 
-    chosen: the option of each group where the command says nothing: the experiment's, else config.yaml's.
-    experiment: its name as typed, with or without a benchmark at the end (`launch.runs.presets`).
-    settings: the other keys of config.yaml, by dotted name. notes: a line for each file that is not read, since one of
-    another folder has its name.
+    chosen: the default option of each group: the experiment's, else config.yaml's. experiment: its name as typed, with
+    or without a benchmark at the end (`launch.runs.presets`). settings: the other keys of config.yaml, by dotted name.
+    notes: a line for each file that is not read, because a file of another folder has its name.
     """
 
     def __init__(self, loader: ConfigLoader, config: DictConfig, experiment: str | None = None) -> None:
@@ -64,9 +63,9 @@ class Options:
         self.once: dict[str, str] = {group: config.hydra.runtime.choices[group] for group in ONCE}
         self._plain = _contents(loader.load_sweep_config(config, []) if file else config)
         self.settings = keys({key: value for key, value in self._plain.items() if key not in GROUPS})
+        offered = {group: options_in(self._folders, group) for group in (*GROUPS, *ONCE)}
         several = {name: alone_in(name) for name, group in COMPONENTS.items() if group.several}
-        keys_said = (*self.settings, *ADJUSTABLE)
-        self.vocabulary = Vocabulary(Offered(self._folders), COMPONENTS, keys_said, TEXTS, several)
+        self.vocabulary = Vocabulary(offered, COMPONENTS, (*self.settings, *ADJUSTABLE), TEXTS, several)
         if file:
             self._check_experiment(file)
 
@@ -90,7 +89,7 @@ class Options:
         ]
 
     def _content(self, group: str, name: str) -> Mapping[str, Any]:
-        """What stands in an option's file; composed by Hydra (a twentieth of a second) only if the file asks for it."""
+        """The content of an option's file; Hydra composes it (a twentieth of a second) only if it has a defaults list."""
         for file in self._files(group, name)[:1]:
             content = option_in(file)
             if "defaults" not in content:
@@ -126,27 +125,6 @@ def classes_of(group: str) -> list[type[Component]]:
     return [load(target) for target in dict.fromkeys(targets) if target is not None]
 
 
-class Offered(Mapping[str, list[str]]):
-    """The options of each group in any of the folders, listed when first asked for."""
-
-    def __init__(self, folders: Sequence[Traversable]) -> None:
-        self._folders = folders
-        self._listed: dict[str, list[str]] = {}
-
-    def __getitem__(self, group: str) -> list[str]:
-        if group not in (*GROUPS, *ONCE):
-            raise KeyError(group)
-        if group not in self._listed:
-            self._listed[group] = options_in(self._folders, group)
-        return self._listed[group]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((*GROUPS, *ONCE))
-
-    def __len__(self) -> int:
-        return len(GROUPS) + len(ONCE)
-
-
 def option_of(group: str, name: str, content: Mapping[str, Any]) -> Option:
     """The content of an option's composed file; its class may be imported from now on.
 
@@ -166,7 +144,7 @@ def option_of(group: str, name: str, content: Mapping[str, Any]) -> Option:
 
 
 def _chosen(config: DictConfig, group: str) -> str:
-    """The option of a group where nothing is said.  Raises ConfigError where config.yaml makes no choice."""
+    """The default option of a group.  Raises ConfigError if config.yaml makes no choice."""
     chosen = config.hydra.runtime.choices.get(group)
     if chosen is None:
         raise ConfigError(

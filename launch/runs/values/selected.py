@@ -32,11 +32,19 @@ HEADLINE = "headline"
 """The metric that means what the agent itself names first."""
 
 
+OTHERS = {
+    "waiting": "are planned and not finished",
+    "failed": "failed",
+    "stopped": "were stopped early by a search",
+}
+"""Status of a run that is no candidate → its words in a note."""
+
+
 @dataclass(frozen=True)
 class Winner:
     """The best setting: its runs on the seeds that took part, and their mean.
 
-    settings: how many were compared. left_out: how many were not, since they lack some of these seeds.
+    settings: how many were compared. left_out: how many were not, because they lack some of these seeds.
     """
 
     runs: Sequence[Candidate]
@@ -52,9 +60,7 @@ class Selection:
         self._candidates, self._store, self._numbers = Candidates(options, store), store, numbers
         self._won: dict[str, list[str]] = defaultdict(list)
         self._lost: dict[str, list[str]] = defaultdict(list)
-        self._unfinished: set[str] = set()
-        self._failed: set[str] = set()
-        self._stopped: set[str] = set()
+        self._ended: dict[str, set[str]] = {status: set() for status in OTHERS}
 
     def found(self, place: Combination) -> Iterator[FoundValues]:
         """The settings of the place's winner.  Raises ConfigError for a seed that helped to select it."""
@@ -68,9 +74,8 @@ class Selection:
         if winner is None:
             self._lost[f"on {benchmark}, where {_why_not(known, study, metric)}"].append(activation)
             return
-        self._unfinished |= {one.run for one in alike if one.status == "waiting"}
-        self._failed |= {one.run for one in alike if one.status == "failed"}
-        self._stopped |= {one.run for one in alike if one.status == "stopped"}
+        for status, runs in self._ended.items():
+            runs |= {one.run for one in alike if one.status == status}
         seeds = sorted({run.seeds[0] for run in winner.runs})
         self._check_fresh([run.seeds for run in winner.runs], f"{activation} on {benchmark}")
         lacking = f" ({winner.left_out:,} more lack some of these seeds)" if winner.left_out else ""
@@ -87,7 +92,7 @@ class Selection:
         yield FoundValues(unpinned(winner.runs[0].settings, place), {"selected_by": selected})
 
     def notes(self) -> list[str]:
-        """What was selected, among how many settings.  Raises ConfigError where there was nothing to select from."""
+        """The selections, and how many settings were compared.  Raises ConfigError if there are no candidates."""
         lines = [f"hyperparams: a record was left out: {error}" for error in self._candidates.corrupt]
         if self._lost:
             misses = "; ".join(f"{', '.join(dict.fromkeys(names))} {where}" for where, names in self._lost.items())
@@ -96,12 +101,9 @@ class Selection:
                 f"with hyperparams=grid trains some."
             )
         lines += [f"hyperparams: best {how}: {'; '.join(names)} settings." for how, names in self._won.items()]
-        if self._unfinished:
-            lines.append(f"hyperparams: {len(self._unfinished):,} more of these runs are planned and not finished.")
-        if self._failed:
-            lines.append(f"hyperparams: {len(self._failed):,} more of these runs failed.")
-        if self._stopped:
-            lines.append(f"hyperparams: {len(self._stopped):,} more of these runs were stopped early by a search.")
+        for status, runs in self._ended.items():
+            if runs:
+                lines.append(f"hyperparams: {len(runs):,} more of these runs {OTHERS[status]}.")
         return lines
 
     def _check_fresh(self, used: Sequence[Seeds], where: str) -> None:
@@ -120,8 +122,7 @@ class Selection:
 
 
 def chosen(place: Combination) -> Measure:
-    """The summary by which the place's settings are compared: of its agent's, or of the diagnostics that are chosen
-    beside it, one that has a better direction.
+    """The summary by which the place's settings are compared: one of its agent or its diagnostics with a direction.
 
     Raises ConfigError.
     """
@@ -139,7 +140,7 @@ def chosen(place: Combination) -> Measure:
 
 
 def _seen(place: Combination) -> Iterator[Measure]:
-    """What the diagnostics of the place measure of the whole network."""
+    """The measures of the place's diagnostics for the whole network."""
     for address, option in place.parts.items():
         if group_of(address) == DIAGNOSTICS and option.name != COMPONENTS[DIAGNOSTICS].neutral:
             built = component.build(DIAGNOSTICS, option.name, option.target or "", place.nodes[address])
