@@ -69,7 +69,7 @@ def _measured(options: argparse.Namespace) -> int:
 
 
 def _choices(options: argparse.Namespace) -> Choices:
-    """What was asked for; --quick is eager and short.  Raises ConfigError for a device that is not there."""
+    """The choices of the command line; --quick is eager and short.  Raises ConfigError for a device that is missing."""
     from plasticity_lab.kernels.build import missing  # torch
 
     device = devices(options.device)[0]

@@ -1,4 +1,4 @@
-"""What the bench's commands are asked to measure, and where results go; no torch, which --help need not wait for."""
+"""The choices of the bench's commands, and the files of their results; no torch, so --help is fast."""
 
 import argparse
 import os
@@ -24,7 +24,7 @@ VALUE_NETWORKS = ("small_impala", "nature", "impala")
 
 @dataclass(frozen=True)
 class Defaults:
-    """What is measured on a kind of device where the command line does not say: on a GPU what ends in ten minutes.
+    """Default choices for a kind of device; on a GPU they take ten minutes.
 
     ppo_widths: of the first body. value_widths: by network. repeats: rounds.
     """
@@ -64,10 +64,10 @@ DEFAULTS = {
 
 @dataclass(frozen=True)
 class Choices:
-    """What the command line asks for. modes: eager, compiled, kernels.
+    """The choices of a command line. modes: eager, compiled, kernels.
 
-    widths, steps of a burst: None for each network's own. bodies: those on which PPO is measured. value_networks: those
-    with which value agents are.
+    widths, steps: of packs and of a burst; None for each network's own. bodies: for PPO. value_networks: for value
+    agents.
     """
 
     networks: Sequence[str]

@@ -184,5 +184,5 @@ def _one_by_one(step_of_one: Any) -> Any:
 
 
 def platform() -> str:
-    """What JAX computes on here: cpu, gpu, tpu."""
+    """The platform that JAX computes on here: cpu, gpu, tpu."""
     return jax.default_backend()

@@ -1,4 +1,4 @@
-"""What the machine can do at most: operations and memory, and how long a run-step would take at those rates."""
+"""The limits of the machine, operations and memory bandwidth, and the time of a run-step at these rates."""
 
 import time
 from collections.abc import Callable
@@ -28,9 +28,9 @@ class Work:
 
 @dataclass(frozen=True)
 class Limits:
-    """The machine's own, a second. flops: operations, in the kernel that reaches most; products: in matrix products.
+    """Rates of the machine, per second. flops: operations of the fastest kernel; products: of matrix products.
 
-    bandwidth: bytes, by width of the pack.
+    bandwidth: width of the pack → bytes.
     """
 
     flops: float

@@ -80,7 +80,7 @@ class PlainPPO:
         self.learn(advantages, advantages + self.store["values"])
 
     def policy(self, observations: Tensor) -> Normal:
-        """What is drawn from, for observations (..., D)."""
+        """The distribution of actions for observations (..., D)."""
         mean = self.actor(observations)
         return Normal(mean, self.log_std.expand_as(mean).exp())
 

@@ -79,7 +79,7 @@ class Stack(nn.Module):
 
 
 class NoisyLinear(nn.Module):
-    """A linear layer with factorised noise, drawn anew for each pass, the same for all of a batch.
+    """A linear layer with factorised noise, drawn for each pass, the same for a whole batch.
 
     The noise is laid on what goes in and what comes out: noisy weights, which most scripts write out, would take longer
     than all else where there are millions. Source: Fortunato et al. 2018, with Dopamine's deviations.
@@ -104,7 +104,7 @@ class NoisyLinear(nn.Module):
 
 
 def encoder(network: str, channels: int, side: int) -> tuple[nn.Sequential, int]:
-    """What stands before the dense layers, and how many numbers it leaves."""
+    """The layers before the dense ones, and the number of their outputs."""
     layers: list[nn.Module] = []
     if network == "nature":
         for outputs, kernel, stride in CONVOLUTIONS:
@@ -280,7 +280,7 @@ class PlainRainbow:
 
     @torch.no_grad()
     def projected(self, batch: Mapping[str, Tensor], every: Tensor) -> Tensor:
-        """What the distributions should be, (B, Z).  Source: Bellemare et al. 2017, algorithm 1."""
+        """The target distributions, (B, Z).  Source: Bellemare et al. 2017, algorithm 1."""
         following = self.laid(batch["following"])
         best = self.values(self.network(following)).argmax(dim=1)
         then = self.target(following)[every, best].exp()

@@ -20,8 +20,8 @@ from plasticity_lab.agents.supervised.yardstick import Packed
 from plasticity_lab.process.exits import leave, status_of
 
 PRODUCTS = ("bmm", "addmm", "convolution", "gemm", "::mm", "plasticity_lab::")
-"""What the names of library calls and of our own kernels have, which multiply matrices (`linear_adam` takes the
-optimizer's step meanwhile); the rest of a step is in the compiled graph's loops."""
+"""Parts of the names of library calls and of our kernels that multiply matrices (`linear_adam` takes the optimizer's
+step meanwhile); the rest of a step is in the compiled graph's loops."""
 LARGEST = 8
 """How many calls are listed: those that took the most time themselves."""
 GRAPH = "CompiledFxGraph"

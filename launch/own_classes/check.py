@@ -32,7 +32,7 @@ MAIN = "plasticity_lab.main"
 
 @dataclass(frozen=True)
 class Checked:
-    """The outcome of the checks on a class.  lines: all that was tried. notes: what is worth knowing of the class."""
+    """The outcome of the checks on a class.  lines: all that was tried. notes: facts worth knowing."""
 
     own: OwnClass
     lines: Sequence[str]

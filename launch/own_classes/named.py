@@ -41,7 +41,7 @@ class OwnClass:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a class: a sentence without its end, and the place in its file."""
+    """A fault of a class. what: a sentence without its end. where: the place in its file."""
 
     what: str
     where: str

@@ -76,10 +76,10 @@ AFRESH = Case("in a fresh process, after the pack of other runs of another lengt
 
 
 class Proof:
-    """What was tried on a class.  folder: of the data.
+    """The trials of a class.  folder: of the data.
 
-    description: of the small runs. outcomes: what was tried, and what was wrong then. notes: what could not be tried,
-    or is worth knowing.
+    description: of the small runs. outcomes: (title, its fault or None). notes: trials that were impossible, and facts
+    worth knowing.
     """
 
     def __init__(self, own: OwnClass, folder: Path) -> None:
@@ -90,7 +90,7 @@ class Proof:
 
     @property
     def faults(self) -> list[Fault]:
-        """What was wrong."""
+        """The faults among the outcomes."""
         return [fault for _, fault in self.outcomes if fault is not None]
 
     def try_small_pack(self, number: int, tiny: Tiny) -> bool:
@@ -204,7 +204,7 @@ class Proof:
         return place_of(cls, verbs[0]) if len(verbs) == 1 else place(cls)
 
     def _raised(self, error: Exception) -> Fault:
-        """What an error says of the class, and the line of the class's file where it was raised."""
+        """The fault that an error shows, and the line of the class's file that raised it."""
         cls = self.own.cls
         if isinstance(error, BrokenPromise):
             return Fault(error.what, place_of(cls, error.verb))

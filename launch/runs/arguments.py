@@ -22,10 +22,11 @@ MOST_RUNS = 1_000_000
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What can be said: the options of each group, the groups whose options have settings, and the other keys.
+    """The words that a command can have.
 
-    texts: those of the keys whose value is a text even where it looks like a number. several: the groups of which a
-    list of options can be chosen → those of their options that stand alone.
+    options: of each group. components: groups whose options have settings. keys: all other keys. texts: keys whose
+    value is a text even if it looks like a number. several: groups of which a list of options can be chosen → their
+    options that cannot be in a list.
     """
 
     options: Mapping[str, Sequence[str]]
@@ -37,7 +38,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Axes:
-    """What was said: the options of each group that was named, and the values of each key; one of them is no sweep.
+    """The words of a command: group → options, key → values. A single one is no sweep.
 
     A list of options is named by all their names, JOINED.
     """
@@ -47,7 +48,7 @@ class Axes:
 
 
 def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
-    """What the words say, in Hydra's grammar: `a=x`, `a=x,y`, `a=range(0,5)`, `group=glob(*)`, `a.b=interval(0,1)`.
+    """The meaning of words in Hydra's grammar: `a=x`, `a=x,y`, `a=range(0,5)`, `group=glob(*)`, `a.b=interval(0,1)`.
 
     Raises ConfigError for a word that cannot be read, a key or option that does not exist, a key said twice, and for a
     range, list or glob that names nothing, or more than a command may name.
@@ -85,7 +86,7 @@ def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
 
 
 def together(preset: Axes, typed: Axes) -> Axes:
-    """What an experiment and the command line say: what is typed replaces what the experiment says of that key."""
+    """The words of an experiment and the command line; a typed word replaces the experiment's word for the same key."""
     return Axes({**preset.choices, **typed.choices}, {**preset.values, **typed.values})
 
 

@@ -89,7 +89,7 @@ class Options:
         ]
 
     def _content(self, group: str, name: str) -> Mapping[str, Any]:
-        """The content of an option's file; Hydra composes it (a twentieth of a second) only if it has a defaults list."""
+        """The content of an option's file; Hydra composes it (a twentieth of a second) if it has a defaults list."""
         for file in self._files(group, name)[:1]:
             content = option_in(file)
             if "defaults" not in content:

@@ -1,4 +1,4 @@
-"""Lines about the runs of a command, before anything is trained: what is done, and what may not be meant."""
+"""Lines about the runs of a command before anything is trained: remarks, and settings that may not be meant."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

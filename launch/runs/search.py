@@ -1,4 +1,4 @@
-"""hyperparams=search: what is searched. The words of a command as studies, each of one combination of choices."""
+"""hyperparams=search: the words of a command as studies, each of one combination of choices."""
 
 import hashlib
 import itertools
@@ -23,15 +23,14 @@ from plasticity_lab.records.settings import Settings
 from plasticity_lab.run import Run, group_of
 
 SAME_FOR_ALL = ("benchmark", "perturbation", "diagnostics")
-"""The groups of which nothing is searched: what trials learn, and how they are looked at, must be the same."""
+"""Groups whose settings cannot be searched: trials are compared on the same tasks and measurements."""
 
 
 @dataclass(frozen=True)
 class Study:
     """One combination of choices, of which some settings are searched.
 
-    name: in words. measure: what is to be as good as possible, as a mean over the seeds. seeds: how many runs a trial
-    has.
+    name: in words. measure: its mean over the seeds is to be as good as possible.
     """
 
     name: str
@@ -62,9 +61,9 @@ class Study:
 
 @dataclass(frozen=True)
 class Search:
-    """What a command searches.
+    """The search that a command names.
 
-    trials: how many of each study. rule: how, as `hyperparams=search` and the words beside it have it.
+    trials: how many of each study. rule: `hyperparams=search` with the command's settings.
     """
 
     studies: Sequence[Study]
@@ -85,9 +84,9 @@ class Search:
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """All that decides which trials come next, besides what those before have come to.
+        """All that decides which trials come next, besides the results of earlier ones.
 
-        The runs at the first corner stand for everything that is not searched.
+        The runs at the first corner represent everything that is not searched.
         """
         return {
             "sampler": self.rule.sampler,
@@ -107,7 +106,7 @@ class Search:
 
 
 def search_of(options: Options, preset: Preset, typed: Sequence[str]) -> Search | None:
-    """What a command searches; None for a command that names its runs.  Raises ConfigError."""
+    """The search that a command names; None for a command that names its runs.  Raises ConfigError."""
     requests, notes = requests_of(options, preset, typed)
     if not any(is_search(options, request) for request in requests):
         return None

@@ -68,7 +68,7 @@ def spread(group: str, choice: str, said: Values, option_of: OptionOf) -> tuple[
 
 
 def _members(group: str, name: str, within: tuple[Option, ...], option_of: OptionOf) -> Iterator[_Member]:
-    """What an option stands for.  Raises ConfigError for a set that holds itself."""
+    """The members of an option.  Raises ConfigError for a set that holds itself."""
     option = option_of(group, name)
     named = getattr(option.extras, "members", None)
     if named is None:

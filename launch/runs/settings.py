@@ -19,7 +19,7 @@ TEXTS = ("store", "data", "tracking.project", "tracking.entity")
 
 
 class Numbers(Strict):
-    """What every run has besides its components; these are science, and can be swept."""
+    """The numbers of a run besides its components; these are science, and can be swept."""
 
     seed: int = Field(ge=0)
     stream_seed: int | None = Field(ge=0)

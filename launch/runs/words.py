@@ -1,4 +1,4 @@
-"""One word of a command line, read by Hydra's grammar, and what may have happened to one that cannot be read."""
+"""One word of a command line, read by Hydra's grammar, and hints about a word that cannot be read."""
 
 import os
 import re
@@ -75,7 +75,7 @@ def spelled(value: Any) -> str:
 
 
 def why(word: str) -> str:
-    """What is wrong with the word and what to write, as the rest of a sentence that begins with it."""
+    """The mistake in a word and the right form, as the rest of a sentence that begins with the word."""
     if word.startswith(("–", "—")):
         return "begins with a long dash; flags are written with - or --"
     if TYPOGRAPHIC & set(word):
@@ -136,7 +136,7 @@ def _parsed(word: str) -> Override:
 
 
 def _in_quotes(word: str) -> str | None:
-    """The word with its value in quotes; None where something else keeps it from being read."""
+    """The word with its value in quotes; None if it still could not be read."""
     key, _, value = word.strip().partition("=")
     if not NAME.fullmatch(key) or not value or value.startswith("=") or ANOTHER_KEY.search(word.strip()):
         return None
@@ -146,6 +146,6 @@ def _in_quotes(word: str) -> str | None:
 
 
 def _in_plain_letters(word: str) -> str:
-    """What the word may have been meant as, where it has full-width letters or signs; the end of a sentence."""
+    """The end of a sentence: the probable meaning of a word with full-width letters or signs."""
     plain = unicodedata.normalize("NFKC", word)
     return f" (did you mean {shown(plain)}?)" if plain != word and plain.isascii() and "=" in plain else ""

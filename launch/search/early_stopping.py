@@ -1,7 +1,7 @@
-"""By what the runs of the next batch are stopped early: the median of those of earlier batches, at the same tasks.
+"""Rules that stop runs of the next batch early: the median of runs of earlier batches, at the same tasks.
 
 The median stopping rule (Golovin et al., "Google Vizier", KDD 2017, section 3.2.2), in the form of Optuna's
-MedianPruner: a run is stopped where it is worse than the median of the trials that ended. Ours compares with earlier
+MedianPruner: a run is stopped if it is worse than the median of the trials that ended. Ours compares with earlier
 batches alone, and with runs of the same seed, so that a rule is known before its run begins.
 """
 
@@ -20,20 +20,20 @@ from plasticity_lab.records.targets import measures_of
 from plasticity_lab.run import Run
 
 PARTS = 10
-"""A run is looked at after each of its parts but the last, each of as many tasks: a tenth, or one."""
+"""A run is compared after each of its parts but the last; a part is a tenth of its tasks, or one task."""
 FEWEST = 5
-"""How many earlier runs a median is of at least, as Optuna has it (`n_startup_trials`)."""
+"""The least number of earlier runs for a median, as in Optuna (`n_startup_trials`)."""
 
 
 class Medians:
-    """The medians of one search, whose runs are read once."""
+    """The medians of one search; each run is read once."""
 
     def __init__(self, store: Store, results: Results) -> None:
         self._store, self._results = store, results
         self._courses: dict[str, Mapping[int, float]] = {}
 
     def rules(self, study: Study, before: Sequence[Trial], trials: Sequence[Trial]) -> dict[str, StopRule]:
-        """Run → its rule.  before: the trials of earlier batches of the study; trials: those of the next."""
+        """Run → its rule.  before: the trials of earlier batches of the study; trials: of the next batch."""
         if not study.measure.better:
             return {}
         of_seed = [self._rule(study, before, seed) for seed in range(study.seeds)]
@@ -56,7 +56,7 @@ class Medians:
         )
 
     def _course(self, study: Study, trial: Trial, seed: int) -> Mapping[int, float]:
-        """After which tasks a run that is done is looked at → what it had come to then."""
+        """Position of a task → the metric of a finished run after it."""
         run = trial.runs[seed]
         if run not in self._courses:
             self._courses[run] = self._read(study.runs_of(trial.values)[seed], study.measure.name)
@@ -76,6 +76,6 @@ class Medians:
 
 
 def parts(tasks: int) -> list[int]:
-    """The positions of the tasks after which a run of so many is looked at."""
+    """The positions of the tasks after which a run of so many tasks is compared."""
     ends = (-(-tasks * part // PARTS) for part in range(1, PARTS))
     return [end - 1 for end in dict.fromkeys(ends) if 0 < end < tasks]

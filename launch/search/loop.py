@@ -38,7 +38,7 @@ class Searcher:
         self.medians = Medians(self.store, self.results)
 
     def run(self) -> None:
-        """Goes on until all trials are done; where a cluster trains and nobody waits, until a batch is given to it.
+        """Goes on until all trials are done; if a cluster trains and the command does not wait, until it has a batch.
 
         Raises SweepFailed where runs have not ended, or all of a batch have failed; what `launch` raises.
         """
@@ -91,15 +91,16 @@ class Searcher:
             told = [self.results.told(trial, study.measure.name) for trial in before]
             seed = f"{rule.sampler_seed} {at} {number}"
             proposed = ask(study.space, told, study.measure.better, rule.sampler, seed)
-            own = new_trials(study, at, before, min(usual, left), proposed, seed)
-            trials += own
+            of_study = new_trials(study, at, before, min(usual, left), proposed, seed)
+            trials += of_study
             if stopping is not None:
-                stopping |= self.medians.rules(study, before, own)
+                stopping |= self.medians.rules(study, before, of_study)
         return Batch(trials, usual, self.search.about, stopping) if trials else None
 
     def _width(self) -> int:
-        """How many trials are trained at once where nothing is said: as many as fill a pack, or all workers; fewer
-        where so few batches would be left that the later ones learn little from the earlier.
+        """The default number of trials trained at once: as many as fill a pack, or all workers.
+
+        It is smaller if too few batches would be left for later ones to learn from earlier ones.
         """
         widths = [
             self.at_once(study.runs_of(study.corners[0])[0], self.search.settings) // study.seeds
@@ -108,7 +109,7 @@ class Searcher:
         return max(1, min(*widths, -(-self.search.trials // FEWEST_BATCHES)))
 
     def _train(self, number: int) -> bool:
-        """Has the runs of a batch trained; False where they are not at their end, since a cluster trains them."""
+        """Has the runs of a batch trained; False if a cluster still trains them."""
         batch = self.batches[number]
         runs = self._runs(batch)
         if number:
@@ -145,7 +146,7 @@ class Searcher:
             )
 
     def _show(self) -> None:
-        """What `dry_run=true` says: the batch that comes next, or is being trained, and its plan."""
+        """dry_run=true: shows the next batch, or the one that is being trained, and its plan."""
         unfinished, shown = self._unfinished(), list(self.batches)
         if not unfinished:
             if (batch := self._next()) is None:

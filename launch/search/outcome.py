@@ -1,4 +1,4 @@
-"""What a search says: which batch comes, and at the end the best settings and how to report them."""
+"""The messages of a search: the next batch, and at the end the best settings and how to report them."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ def words_of(values: Mapping[str, object]) -> str:
 
 
 def say_batch(search: Search, batches: Sequence[Batch], number: int) -> None:
-    """Says which trials a batch has.  batches: those so far, this one among them."""
+    """Says which trials a batch has.  batches: all so far, this one included."""
     counts: dict[tuple[int, int], list[Study]] = {}
     for at, study in enumerate(search.studies):
         before = len(distinct(_of(batches[:number], at)))
@@ -38,7 +38,7 @@ def say_batch(search: Search, batches: Sequence[Batch], number: int) -> None:
 
 
 def say_best(search: Search, store: Store, batches: Sequence[Batch], results: Results) -> None:
-    """Says of each study which setting was the best, and which commands report it."""
+    """Says the best setting of each study, and the commands that report it."""
     for at, study in enumerate(search.studies):
         trials = distinct(_of(batches, at))
         if len(trials) < search.trials:

@@ -1,4 +1,4 @@
-"""The runs of a store as candidates for `hyperparams=selected`: what they share, what they differ in, how they did."""
+"""The runs of a store as candidates for `hyperparams=selected`: common and differing settings, and results."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,10 +18,10 @@ from plasticity_lab.records.store import Store
 
 SELECTED = "selected"
 CHOSEN = {"optimizer": ("lr",), "intervention": ("strength",)}
-"""What is selected besides every setting of the activation."""
+"""Group → its settings that are selected; all settings of the activation are, too."""
 
 COMPARED = ("run", "science", "asked_as", "status", "summary")
-"""What is looked at of a record."""
+"""The keys of a record that are read."""
 
 Seeds = tuple[int, int, int]
 """seed, stream_seed and init_seed; the last two equal the first unless they are set."""
@@ -33,7 +33,7 @@ Study = dict[str, Any]
 class Candidate:
     """A finished or planned run.
 
-    settings: what is selected. function: equal for settings that are the same function. summary: of its record, empty
+    settings: the selected ones. function: equal for settings that are the same function. summary: of its record, empty
     where it diverged or is not finished. status: as its record has it, else waiting.
     """
 
@@ -52,7 +52,7 @@ class Candidate:
 
 
 class Candidates:
-    """What a store holds, read once.
+    """The candidates of a store, which is read once.
 
     options: today's; a run counts if they still give it the id it has. corrupt: what is wrong with unreadable records.
     """
@@ -80,7 +80,7 @@ class Candidates:
         return self._read[key]
 
     def study_of(self, place: Combination, precision: str) -> Study:
-        """What a candidate must share with a place: everything except what is selected and is not typed.
+        """The settings that a candidate must share with a place: all except selected ones that are not typed.
 
         Raises ConfigError for what is typed wrongly.
         """
@@ -160,7 +160,7 @@ def _held(
 
 
 def _choice_of(science: Mapping[str, Any], group: str) -> Mapping[str, Any]:
-    """What a run is made of; of a group that is newer than the run, the option that changes no id."""
+    """The settings of a group in a run; for a group that is newer than the run, the option that changes no id."""
     neutral = COMPONENTS[group].neutral
     return science[group] if group in science or neutral is None else {"name": neutral}
 

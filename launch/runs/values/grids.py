@@ -17,7 +17,7 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.identity import canonical_json
 
 SOURCES = ("paper", "ours")
-"""Whose values a part of a grid holds."""
+"""The sources of a grid's values."""
 
 Settings = dict[str, Any]
 Block = Mapping[tuple[str, ...], Sequence[Sequence[Any]]]
@@ -34,7 +34,7 @@ class Grids:
         self._without_strengths: dict[str, None] = {}
 
     def found(self, place: Combination) -> Iterator[FoundValues]:
-        """Every setting of the place's grid, less what is pinned.  Raises ConfigError where there is no such grid."""
+        """Every setting of the place's grid, without pinned ones.  Raises ConfigError if there is no such grid."""
         if place.rule.grid_with_intervention is not None and intervenes(place):
             yield from self._with_intervention(place, place.rule.grid_with_intervention)
             return
@@ -50,7 +50,7 @@ class Grids:
                 yield FoundValues({"activation": shape, "optimizer": rate})
 
     def notes(self) -> list[str]:
-        """What was dropped, and whose grid was missing, in one line each."""
+        """Dropped pairs and missing grids, in one line each."""
         lines = [
             f"hyperparams: {activation} cannot have lower above upper, so these pairs of its grid are left out: "
             f"{', '.join(pairs)}."
