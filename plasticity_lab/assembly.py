@@ -1,7 +1,7 @@
-"""From resolved runs to a stream of tasks and a learner of them: where the rooms meet."""
+"""Builds the stream of tasks and the learner of resolved runs from all packages of the laboratory."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -15,7 +15,7 @@ from plasticity_lab.agents.observed import Observed
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
 from plasticity_lab.diagnostics.chosen import diagnostics_of
-from plasticity_lab.diagnostics.diagnostic import Diagnostic, columns_of
+from plasticity_lab.diagnostics.diagnostic import columns_of
 from plasticity_lab.environments.processes.choice import ALONE, Processes
 from plasticity_lab.errors import DataError
 from plasticity_lab.networks.model import Model
@@ -23,11 +23,11 @@ from plasticity_lab.records.measures import Column
 from plasticity_lab.run import Run
 
 ResourceOf = Callable[[Run], Resource]
-"""From a run to what its benchmark's tasks are made of."""
+"""Run → the resource of its benchmark's tasks, such as an image set."""
 
 
 def agent_of(run: Run) -> Agent:
-    """How the run learns."""
+    """The agent of a run."""
     return run.component("agent", Agent)
 
 
@@ -42,8 +42,8 @@ def assembled(
 ) -> tuple[Stream, Learner]:
     """The stream and the learner of a pack. The runs must agree in everything but seeds and `run_axis_settings`.
 
-    processes: that may step their environments, where they have any. kernels: whether linear layers are computed by our
-    own, where the agent has a use for them. observed: whether somebody looks at it beside the runs' own diagnostics.
+    processes: that may step their environments, if they have any. kernels: whether linear layers use our kernels, if
+    the agent supports them. observed: whether it is measured by more than the runs' diagnostics.
     """
     agent = agent_of(runs[0])
     parts = parts_of(runs, processes, kernels, observed=observed or bool(diagnostics_of(runs[0])))
@@ -51,7 +51,7 @@ def assembled(
 
 
 def looked_at(runs: Sequence[Run], resource: Resource, learner: Learner) -> tuple[Learner, Sequence[Column]]:
-    """The learner of a pack as its diagnostics look at it, and their columns; the learner itself where there are none.
+    """The learner of a pack with its diagnostics, and their columns; the learner unchanged without diagnostics.
 
     Raises ConfigError for columns that do not fit together.
     """
@@ -64,16 +64,32 @@ def looked_at(runs: Sequence[Run], resource: Resource, learner: Learner) -> tupl
     return Observed(learner, diagnostics, columns, len(runs)), columns
 
 
+COPIES = 3
+"""Copies of all activations between layers while diagnostics measure: before and after them, and results; a margin."""
+
+
 def cost_of(run: Run, resource: Resource) -> Cost:
-    """What a run costs, with the looks of its diagnostics."""
+    """The cost of a run, with the passes, the memory and the numbers of its diagnostics."""
     agent, parts = agent_of(run), parts_of([run])
     cost, diagnostics = agent.cost(parts, resource), diagnostics_of(run)
     if not diagnostics:
         return cost
     model = agent.model(parts, resource)
     applied = {name: diagnostic for name, diagnostic in diagnostics.items() if diagnostic.applies_to(model)}
-    left_out = [name for name in diagnostics if name not in applied]
-    return replace(with_looks(cost, applied, model, parts.benchmark.tasks), left_out=left_out)
+    cost = replace(cost, left_out=[name for name in diagnostics if name not in applied])
+    if not applied:
+        return cost
+    looks = {name: each.looks(cost.epochs, parts.benchmark.tasks) for name, each in applied.items()}
+    passes = sum(looks[name] * each.passes for name, each in applied.items())
+    between = sum(prod(unit.activated) + prod(unit.produced) for unit in model.units)
+    seen = Share(4 * COPIES * PROBE * between, "what diagnostics look at", "fewer diagnostics")
+    return replace(
+        cost,
+        looks=cost.looks + passes + max(looks.values()),  # they share the forward pass
+        look_flops=2 * PROBE * sum(layer.work for layer in model.design.layers),
+        looked=cost.looked + sum(looks[name] * len(each.columns(model.units)) for name, each in applied.items()),
+        memory=(*cost.memory, seen),
+    )
 
 
 def model_of(runs: Sequence[Run], resource: Resource) -> Model:
@@ -82,7 +98,7 @@ def model_of(runs: Sequence[Run], resource: Resource) -> Model:
 
 
 def resources(folder: Path) -> ResourceOf:
-    """A function that looks for what runs need in the folder of data sets, and reads each only once.
+    """A function that reads the resources of runs from the folder of data sets, each once.
 
     It raises DataError for files that are missing or damaged, ConfigError for a source that does not exist.
     """
@@ -90,10 +106,10 @@ def resources(folder: Path) -> ResourceOf:
 
 
 def resources_or_outlines(folder: Path, say: Callable[[str], None]) -> ResourceOf:
-    """The same for plans that are only shown: where files are missing it says so once, and takes an outline."""
+    """As `resources`, for plans that are only shown: if files are missing, it says so once, and takes an outline."""
     said: set[str] = set()
 
-    def found(benchmark: Benchmark) -> Resource:
+    def resource_or_outline(benchmark: Benchmark) -> Resource:
         try:
             return benchmark.resource(folder)
         except DataError as error:
@@ -105,52 +121,29 @@ def resources_or_outlines(folder: Path, say: Callable[[str], None]) -> ResourceO
                 say(f"{error} The plan below is made without it.")
             return outline
 
-    return _once(found)
+    return _once(resource_or_outline)
 
 
 def benchmarks_of(runs: Iterable[Run]) -> list[Benchmark]:
     """A benchmark for each resource that the runs need."""
     distinct = {json.dumps(run.science["benchmark"], sort_keys=True): run for run in runs}
-    found = [run.component("benchmark", Benchmark) for run in distinct.values()]
-    return list({_key(benchmark): benchmark for benchmark in found}.values())
+    benchmarks = (run.component("benchmark", Benchmark) for run in distinct.values())
+    return list({_key(benchmark): benchmark for benchmark in benchmarks}.values())
 
 
 def _once(find: Callable[[Benchmark], Resource]) -> ResourceOf:
-    found: dict[tuple[str, str], Resource] = {}
+    resources: dict[tuple[str, str], Resource] = {}
 
     def resource(run: Run) -> Resource:
         benchmark = run.component("benchmark", Benchmark)
         key = _key(benchmark)
-        if key not in found:
-            found[key] = find(benchmark)
-        return found[key]
+        if key not in resources:
+            resources[key] = find(benchmark)
+        return resources[key]
 
     return resource
 
 
 def _key(benchmark: Benchmark) -> tuple[str, str]:
-    """What benchmarks with the same resource have alike."""
+    """Equal for benchmarks with the same resource."""
     return benchmark.tasks_are, benchmark.source
-
-
-# What diagnostics add to what a run costs: passes, memory while they look, and numbers in its metrics.
-
-COPIES = 3
-"""Of all that stands between the layers: before and after activations, and what is made of it meanwhile; a margin."""
-
-
-def with_looks(cost: Cost, diagnostics: Mapping[str, Diagnostic], model: Model, tasks: int) -> Cost:
-    """The cost of a run that is looked at.  tasks: how many it learns."""
-    if not diagnostics:
-        return cost
-    looks = {name: each.looks(cost.epochs, tasks) for name, each in diagnostics.items()}
-    passes = sum(looks[name] * each.passes for name, each in diagnostics.items())
-    between = sum(prod(unit.activated) + prod(unit.produced) for unit in model.units)
-    seen = Share(4 * COPIES * PROBE * between, "what diagnostics look at", "fewer diagnostics")
-    return replace(
-        cost,
-        looks=cost.looks + passes + max(looks.values()),  # they share the forward pass
-        look_flops=2 * PROBE * sum(layer.work for layer in model.design.layers),
-        looked=cost.looked + sum(looks[name] * len(each.columns(model.units)) for name, each in diagnostics.items()),
-        memory=(*cost.memory, seen),
-    )

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import operator
 import sys
 import types
 import typing
@@ -16,14 +17,13 @@ from plasticity_lab.named_code import refusal
 MOVED = {
     "plasticity_lab.agents.value.agent.DQN": "plasticity_lab.agents.value.agent.ValueAgent",
     "plasticity_lab.agents.supervised.Supervised": "plasticity_lab.agents.supervised.agent.Supervised",
-    **{
-        f"plasticity_lab.benchmarks.{name}": f"plasticity_lab.benchmarks.labelled.{name}"
-        for name in (
-            "alternating_classes.AlternatingClasses",
-            "permuted_pixels.PermutedPixels",
-            "random_labels.RandomLabels",
-        )
-    },
+} | {
+    f"plasticity_lab.benchmarks.{name}": f"plasticity_lab.benchmarks.labelled.{name}"
+    for name in (
+        "alternating_classes.AlternatingClasses",
+        "permuted_pixels.PermutedPixels",
+        "random_labels.RandomLabels",
+    )
 }
 """Old import path → new one, of classes that moved: old records and plans name the old one."""
 TOO_LARGE = 2**63
@@ -240,12 +240,15 @@ def check(
         raise ConfigError(f"{name} is {as_typed(value)}; it must be one of {', '.join(map(str, one_of))}.")
     if value is None or isinstance(value, str):
         return value
-    rules = [("at least", at_least, value >= at_least if at_least is not None else True),
-             ("above", above, value > above if above is not None else True),
-             ("at most", at_most, value <= at_most if at_most is not None else True),
-             ("below", below, value < below if below is not None else True)]  # fmt: skip
-    if not all(holds for _, _, holds in rules):
-        wanted = " and ".join(f"{word} {bound}" for word, bound, _ in rules if bound is not None)
+    bounds = [
+        ("at least", at_least, operator.ge),
+        ("above", above, operator.gt),
+        ("at most", at_most, operator.le),
+        ("below", below, operator.lt),
+    ]
+    bounds = [(word, bound, holds) for word, bound, holds in bounds if bound is not None]
+    if not all(holds(value, bound) for _, bound, holds in bounds):
+        wanted = " and ".join(f"{word} {bound}" for word, bound, _ in bounds)
         raise ConfigError(f"{name} is {as_typed(value)}; it must be {wanted}.")
     return value
 
@@ -258,7 +261,7 @@ def _coerced(name: str, value: Any, annotation: Any) -> Any:
     plain = [typing.get_origin(kind) or kind for kind in allowed]
     if isinstance(value, float) and int in plain and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or isinstance(value, str):
+    if isinstance(value, bool | str):
         if type(value) in plain:
             return value
     elif isinstance(value, int) and int in plain:

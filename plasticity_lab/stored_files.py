@@ -12,7 +12,6 @@ from pathlib import Path
 
 ID = r"[0-9a-f]{12}"
 RUNS, SWEEPS, PACKS, REGISTRATIONS, SEARCHES = "runs", "sweeps", "packs", "preregistered", "searches"
-ENDINGS = ("done", "divided")
 REPORT = "report.html"
 CURVE = r"curve\.png"
 """A picture that `launch show` writes next to a record or a checkpoint."""

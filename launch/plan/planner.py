@@ -14,7 +14,8 @@ from plasticity_lab.errors import PlanError
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.identity import pack_id
 from plasticity_lab.records.kinds import is_cpu
-from plasticity_lab.records.plan import Pack, evenly
+from plasticity_lab.records.plan import Pack
+from plasticity_lab.records.plan_lines import evenly
 from plasticity_lab.run import SEEDS, Run
 
 CostOf = Callable[[Run], Cost]

@@ -14,7 +14,7 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Better
 from plasticity_lab.records.searches.batches import Told, Trial
 from plasticity_lab.records.searches.space import Range, Space, in_random_order
-from plasticity_lab.records.searches.studies import distribution_of, ended_trial
+from plasticity_lab.records.searches.studies import distribution_of, optuna_trial
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
@@ -88,7 +88,7 @@ def ask(space: Space, told: Sequence[Told], better: Better, sampler: str, seed: 
     study = optuna.create_study(sampler=_sampler(sampler, seed), direction=direction)
     for trial in told:
         params = {key: _to_optuna(space[key], value) for key, value in trial.values.items()}
-        study.add_trial(ended_trial(trial, params, distributions))
+        study.add_trial(optuna_trial(trial, params, distributions))
     while True:
         params = study.ask(distributions).params
         yield {key: _from_optuna(space[key], value) for key, value in params.items()}

@@ -1,6 +1,6 @@
-"""A mean over updates that is the same sum however the updates are cut into chunks, and whatever the pack's width.
+"""The accumulators of a journal: a running mean over updates, and a table that grows.
 
-Shapes: S updates of a chunk, K runs of the pack.
+Shapes: S updates of a chunk, K runs of the pack, N rows, M marks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,10 @@ Array = NDArray[Any]
 
 
 class RunningMean:
-    """A mean over updates for each run: total (K,) and the number of updates in it."""
+    """A mean over updates for each run: total (K,) and the number of updates in it.
+
+    The sum does not depend on how updates are cut into chunks, nor on the width of the pack.
+    """
 
     def __init__(self, runs: int) -> None:
         self.total = np.zeros(runs)
@@ -23,19 +26,19 @@ class RunningMean:
 
     def add(self, rows_SK: Array) -> None:
         """Adds the rows of some updates."""
-        # A running sum adds update by update. `sum` would add a column of its own in another order than one of many,
-        # and a run alone would differ in the last bit from the same run in a pack.
+        # A running sum adds update by update. `sum` would add a single column in another order than one of many, and a
+        # run alone would differ in the last bit from the same run in a pack.
         self.total = np.add.accumulate(np.vstack([self.total, rows_SK]), axis=0)[-1].copy()
         self.count += len(rows_SK)
 
     def take(self) -> Array:
-        """The mean (K,), NaN of nothing; begins anew."""
+        """The mean (K,), NaN without updates; resets the sum."""
         mean = self.total / self.count if self.count else np.full_like(self.total, np.nan)
         self.total, self.count = np.zeros_like(self.total), 0
         return mean
 
     def state(self) -> dict[str, Tensor | int]:
-        """All that `load` needs to continue bit for bit."""
+        """The state for `load`, which continues bit for bit."""
         return {"total": torch.tensor(self.total), "count": self.count}
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -43,13 +46,10 @@ class RunningMean:
         self.total, self.count = state["total"].numpy().copy(), state["count"]
 
 
-Array = NDArray[Any]
-
-
 class Growing:
-    """Rows of whole numbers, marks (N, M), each with measured values (N, ...).
+    """Rows of integers, marks (N, M), each with measured values (N, ...). Adding rows rarely copies the table.
 
-    marks: how many numbers a row has. shape: of a row's values.
+    marks: M. shape: of a row's values.
     """
 
     def __init__(self, marks: int, shape: Sequence[int]) -> None:
@@ -76,9 +76,14 @@ class Growing:
         self._marks[self._count : needed], self._values[self._count : needed] = marks, values
         self._count = needed
 
-    def replace(self, marks: Array, values: Array) -> None:
-        """Holds these rows and no others; they become its own.  Raises ValueError for rows of another shape."""
-        shapes = (marks.shape[1:], values.shape[1:])
-        if shapes != (own := (self._marks.shape[1:], self._values.shape[1:])) or len(marks) != len(values):
-            raise ValueError(f"The state has rows of the shapes {shapes}; those of this journal are {own}.")
+    def state(self) -> dict[str, Tensor]:
+        """The state for `load`: copies."""
+        return {"marks": torch.tensor(self.marks), "values": torch.tensor(self.values)}
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Continues from a state.  Raises ValueError for rows of another shape."""
+        marks, values = state["marks"].numpy().copy(), state["values"].numpy().copy()
+        shapes, expected = (marks.shape[1:], values.shape[1:]), (self._marks.shape[1:], self._values.shape[1:])
+        if shapes != expected or len(marks) != len(values):
+            raise ValueError(f"The state has rows of the shapes {shapes}; those of this journal are {expected}.")
         self._marks, self._values, self._count = marks, values, len(marks)

@@ -1,7 +1,9 @@
-"""A store in one file: records, plans and unfinished packs as they lie there, each with its checksum.
+"""An archive: a store in one tar file, with its records, plans and unfinished packs, each with its checksum.
 
-What is of a moment or of a machine stays behind: leases, claims, the index, calibrations, W&B's folders, logs of jobs.
-It is a tar file, compressed where its name says so, that can be read without us.
+Files that belong to a moment or a machine stay behind: leases, claims, the index, calibrations, W&B's folders, logs of
+jobs. It is compressed if its name says so, and can be read without this package.
+
+Reading treats an archive as untrusted: it does not believe sizes, and each fault is one message.
 """
 
 import contextlib
@@ -23,41 +25,56 @@ from plasticity_lab.stored_files import LAYOUT, PACKS, REPORT, RUNS, SWEEPS, is_
 
 FORMAT = 1
 LIST = "plasticity_lab.json"
-"""The first file of an archive: its format, and checksum and size of every other one."""
-PARTS = tuple(LAYOUT)
-"""The folders of a store of which there may be files in an archive."""
+"""The first file of an archive: its format, and checksum and size of every other file."""
 RECORD = "record.json"
-ENDINGS_OF_TAR = (".tar", ".tar.gz", ".tgz")
+SUFFIXES = (".tar", ".tar.gz", ".tgz")
+PIECE = 1 << 20
+"""The most bytes read at once; a tar header that asks for more is refused."""
+UNREADABLE = (
+    OSError,
+    EOFError,
+    zlib.error,
+    struct.error,
+    tarfile.TarError,
+    ValueError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+)
+"""The errors of tarfile, gzip and json for damaged or malicious files."""
 
 
 def export_store(
     store: Store, path: Path, held: Iterable[str] = (), strangers: list[str] | None = None
 ) -> tuple[int, int]:
-    """Writes a store's records, plans and unfinished packs into a file; how many runs and packs are in it.
+    """Writes a store's records, plans and unfinished packs into an archive; returns its number of runs and of packs.
 
-    held: packs that are being trained, which stay behind. strangers: to which the names of files are added that stay
-    behind because no store writes such files. Raises StoreError, also if there is nothing, if the name is none of a
-    tar file, or if the file is there already; then nothing is written.
+    held: packs in training, which stay behind. strangers: gets the names of files that stay behind because no store
+    writes such files. Raises StoreError, also for an empty store, for a name that is not a tar file's, and for an
+    existing file; then nothing is written.
     """
-    if not path.name.endswith(ENDINGS_OF_TAR):
-        raise StoreError(f"{path} is no name of an archive; it must end in {', '.join(ENDINGS_OF_TAR)}.")
+    if not path.name.endswith(SUFFIXES):
+        raise StoreError(f"{path} is no name of an archive; it must end in {', '.join(SUFFIXES)}.")
     if stands(path):
         raise StoreError(f"{path} is there already, and is not written over; remove it, or give another name.")
     files = sorted(_files(store, set(held), [] if strangers is None else strangers))
     runs = {name.split("/")[2] for name in files if name.startswith(f"{RUNS}/") and name.endswith(f"/{RECORD}")}
     if not files:
         raise StoreError(f"In {store.root} no run has ended or begun, and none is planned: there is nothing to export.")
-    sums = {name: _sum(store.root / name) for name in files}
+    sums = {}
+    for name in files:
+        with disk_errors("read", store.root / name):
+            content = (store.root / name).read_bytes()
+        sums[name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
     def fill(file: BinaryIO) -> None:
         mode = "w" if path.suffix == ".tar" else "w:gz"
         with tarfile.open(fileobj=file, mode=mode, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
-            listed = json.dumps({"format": FORMAT, "files": sums}, indent=1).encode()
-            _add(archive, LIST, listed, 0.0)
+            _add(archive, LIST, json.dumps({"format": FORMAT, "files": sums}, indent=1).encode(), 0.0)
             for name in files:
                 with disk_errors("read", store.root / name):
                     content, written = (store.root / name).read_bytes(), (store.root / name).stat().st_mtime
-                if _digest(content) != sums[name]["sha256"]:
+                if hashlib.sha256(content).hexdigest() != sums[name]["sha256"]:
                     raise StoreError(f"{store.root / name} was written while it was exported; give the command again.")
                 _add(archive, name, content, written)
 
@@ -67,20 +84,20 @@ def export_store(
 
 
 def _files(store: Store, held: set[str], strangers: list[str]) -> Iterator[str]:
-    """The names, from the store's folder on, of all that is exported."""
-    for part in PARTS:
+    """The names of all exported files, relative to the store's folder."""
+    for part in LAYOUT:
         folder = store.root / part
         for path in folder.rglob("*") if folder.is_dir() else ():
             name = path.relative_to(store.root).as_posix()
             pieces = name.split("/")
             hidden = any(piece.startswith(".") or ".corrupt-" in piece for piece in pieces)
             of_held = part == PACKS and pieces[1] in held
-            of_this_place = part == SWEEPS and len(pieces) > 2  # jobs and submissions
+            of_jobs = part == SWEEPS and len(pieces) > 2
             if hidden or of_held or not path.is_file():
                 continue
             if is_kept(name):
                 yield name
-            elif not of_this_place:
+            elif not of_jobs:
                 strangers.append(name)
     if (store.root / REPORT).is_file():
         yield REPORT
@@ -98,35 +115,9 @@ def _add(archive: tarfile.TarFile, name: str, content: bytes, written: float) ->
     archive.addfile(member, io.BytesIO(content))
 
 
-def _sum(path: Path) -> dict[str, int | str]:
-    with disk_errors("read", path):
-        content = path.read_bytes()
-    return {"bytes": len(content), "sha256": _digest(content)}
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-PIECE = 1 << 20
-"""Bytes that are read at once; a header of tar that asks for more is refused."""
-UNREADABLE = (
-    OSError,
-    EOFError,
-    zlib.error,
-    struct.error,
-    tarfile.TarError,
-    ValueError,
-    OverflowError,
-    RecursionError,
-    MemoryError,
-)
-"""The errors of tarfile, gzip and json for files that are damaged, or made to harm."""
-
-
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[tarfile.TarFile]:
-    """The archive, by its content plain tar or gzip, as `export` writes it.  Raises StoreError."""
+    """The archive, plain tar or gzip by its content, as `export` writes it.  Raises StoreError, also for the reader."""
     with contextlib.ExitStack() as stack:
         try:
             file = stack.enter_context(open(path, "rb"))
@@ -138,30 +129,24 @@ def opened(path: Path) -> Iterator[tarfile.TarFile]:
             if isinstance(error, OSError) and error.errno is not None:
                 raise StoreError(f"Cannot read {path}: {error.strerror or error}.") from error
             raise no_archive(path) from error
-        yield archive
+        try:
+            yield archive
+        except UNREADABLE as error:
+            raise StoreError(f"{path} breaks off, or is damaged; get another copy.") from error
 
 
 class _InPieces:
-    """A file that refuses to read more at once than `PIECE`: headers of tar state sizes, and can lie."""
+    """A file that refuses to read more than `PIECE` bytes at once: sizes in tar headers may be wrong."""
 
     def __init__(self, file: BinaryIO | gzip.GzipFile) -> None:
         self._file = file
         self.seek, self.tell = file.seek, file.tell
 
     def read(self, size: int = -1) -> bytes:
-        """As a file's.  Raises ValueError for too large a piece."""
+        """Reads as a file does.  Raises ValueError for a size above `PIECE`."""
         if not 0 <= size <= PIECE:
             raise ValueError(f"a header of {size} bytes")
         return self._file.read(size)
-
-
-@contextlib.contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Errors of reading become one sentence.  Raises StoreError."""
-    try:
-        yield
-    except UNREADABLE as error:
-        raise StoreError(f"{path} breaks off, or is damaged; get another copy.") from error
 
 
 def pieces(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
@@ -176,5 +161,5 @@ def pieces(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]
 
 
 def no_archive(path: Path) -> StoreError:
-    """The sentence for a file that is no archive of ours."""
+    """The error for a file that is not an archive of a store."""
     return StoreError(f"{path} is no archive of a store; `python -m launch export` writes them.")

@@ -1,8 +1,7 @@
-"""Taking an archive into a store.  It can come from anybody: nothing in it is believed before it is checked.
+"""Imports an archive into a store.  The archive is untrusted: everything in it is checked before use.
 
-The archive is read once, from its beginning to its end. Files that the store lacks go to a new folder in the
-store, and each is compared with its size and checksum in the list. Only if all of it is right do they move to their
-places, records last.
+It is read once, from its beginning to its end. Files that the store lacks go to a new folder in the store, and each is
+compared with its size and checksum in the list. Only if all are right do they move to their places, records last.
 """
 
 import contextlib
@@ -19,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.archive import FORMAT, LIST, RECORD, ids_of, no_archive, opened, pieces, readable
+from plasticity_lab.records.archive import FORMAT, LIST, RECORD, ids_of, no_archive, opened, pieces
 from plasticity_lab.records.damage import fault_of_fields
 from plasticity_lab.records.files import disk_errors, make_folder, read, share, stands
 from plasticity_lab.records.record import read_metrics, read_record
@@ -32,18 +31,17 @@ LONGEST_LIST = 1 << 28
 MARGIN = 1 << 28
 """Bytes that stay free on the store's disk."""
 LATEST = 2.0**35
-"""Seconds since 1970 that the time of a file may be, so that each file system can hold it."""
+"""The latest time of a file, in seconds since 1970, that every file system can store."""
 FOLDER, HOURS = ".import-", 24
-"""An import keeps files in a folder of such a name until all is checked; a killed import's folder stays for HOURS."""
+"""An import keeps files in a folder of this name until all are checked; a killed import's folder stays for HOURS."""
 
 
 @dataclass
-class Taken:
+class Imported:
     """The outcome of an import, as sorted ids.
 
-    runs, sweeps, packs: new in the store. known: runs of the store with the same record. other: runs of
-    the store with another record. unreadable: runs of the archive that no table could read, and so stay
-    behind, with the reason.
+    runs, sweeps, packs: new in the store. known: runs of the store with the same record. other: runs of the store with
+    another record. unreadable: runs of the archive that tables could not read and that stay behind, with the reason.
     """
 
     runs: list[str] = field(default_factory=list)
@@ -54,36 +52,36 @@ class Taken:
     unreadable: dict[str, str] = field(default_factory=dict)
 
 
-def import_archive(store: Store, path: Path) -> Taken:
+def import_archive(store: Store, path: Path) -> Imported:
     """Adds to a store the files of an archive that the store lacks; no file of the store is changed.
 
-    A run of the store stays as it is. A pack comes only if the store has none of its files. The report of an
-    archive stays in it: it is a page with scripts, and `python -m analysis report` makes the store's own.
+    A run of the store stays as it is. A pack is imported only if the store has none of its files. The report of an
+    archive is not imported: it is a page with scripts, and `python -m analysis report` makes the store's.
 
     Raises StoreError if the file is no archive of a store, is damaged, has a file that `export` never writes, or needs
-    more space than the disk has; then nothing is imported, and nothing left behind. An import that was killed goes on
-    if it is given again.
+    more space than the disk has; then nothing is imported, and nothing left behind. A killed import continues if the
+    command is given again.
     """
-    with opened(path) as archive, readable(path):
+    with opened(path) as archive:
         listed = _list_of(path, archive)
-        here = {run for run in ids_of(listed, RUNS) if stands(store.record(run))}
-        wanted = _wanted(store, listed, here)
+        present = {run for run in ids_of(listed, RUNS) if stands(store.record(run))}
+        wanted = _wanted(store, listed, present)
         with _staging(store, sum(listed[name]["bytes"] for name in wanted)) as staged:
             _read_all(path, archive, listed, wanted, staged)
-            taken = Taken(unreadable=_unreadable(staged, ids_of(wanted, RUNS)))
-            moved = [name for name in wanted if not _is_of(name, taken.unreadable)]
+            unreadable = _unreadable(staged, ids_of(wanted, RUNS))
+            moved = [name for name in wanted if not ids_of([name], RUNS) & unreadable.keys()]
             # A record makes its run count, so it comes last.
             for name in sorted(moved, key=lambda name: (name.endswith(f"/{RECORD}"), name)):
                 _move(staged.root / name, store.root / name)
-    records = {name: name.split("/")[2] for name in listed if name.endswith(f"/{RECORD}")}
-    for name, run in sorted(records.items()):
-        if run not in here:
-            taken.runs += [] if run in taken.unreadable else [run]
-            continue
-        same = hashlib.sha256(read(store.record(run)) or b"").hexdigest() == listed[name]["sha256"]
-        (taken.known if same else taken.other).append(run)
-    taken.sweeps, taken.packs = sorted(ids_of(moved, SWEEPS)), sorted(ids_of(moved, PACKS))
-    return taken
+    outcome = Imported(sweeps=sorted(ids_of(moved, SWEEPS)), packs=sorted(ids_of(moved, PACKS)), unreadable=unreadable)
+    for name in sorted(name for name in listed if name.endswith(f"/{RECORD}")):
+        run = name.split("/")[2]
+        if run in present:
+            same = hashlib.sha256(read(store.record(run)) or b"").hexdigest() == listed[name]["sha256"]
+            (outcome.known if same else outcome.other).append(run)
+        elif run not in unreadable:
+            outcome.runs.append(run)
+    return outcome
 
 
 def _list_of(path: Path, archive: tarfile.TarFile) -> dict[str, Mapping]:
@@ -101,8 +99,8 @@ def _list_of(path: Path, archive: tarfile.TarFile) -> dict[str, Mapping]:
         raise damaged from error
     if fault_of_fields(listed, {"format": int, "files": dict}):
         raise damaged
-    if (found := listed["format"]) != FORMAT:
-        raise StoreError(f"{path} has format {found}, and this version reads {FORMAT}; a newer one may read it.")
+    if (format := listed["format"]) != FORMAT:
+        raise StoreError(f"{path} has format {format}, and this version reads {FORMAT}; a newer one may read it.")
     for name, file in listed["files"].items():
         if not is_kept(name):
             raise _stranger(path, name)
@@ -111,30 +109,28 @@ def _list_of(path: Path, archive: tarfile.TarFile) -> dict[str, Mapping]:
     return listed["files"]
 
 
-def _wanted(store: Store, listed: Mapping[str, Mapping], here: set[str]) -> set[str]:
-    """The names of the files that the store lacks.  here: runs that have a record in it."""
+def _wanted(store: Store, listed: Mapping[str, Mapping], present: set[str]) -> set[str]:
+    """The names of the files that the store lacks.  present: runs with a record in the store."""
     packs = {
         pack for pack in ids_of(listed, PACKS) if not (stands(store.pack_folder(pack)) or stands(store.done(pack)))
     }
-    wanted = set[str]()
-    for name in listed:
+
+    def is_lacking(name: str) -> bool:
         part, *pieces = name.split("/")
         if part == RUNS:
-            lacks = pieces[1] not in here
-        elif part == PACKS:
-            lacks = pieces[0] in packs
-        else:
-            lacks = name != REPORT and not stands(store.root / name)
-        if lacks:
-            wanted.add(name)
-    return wanted
+            return pieces[1] not in present
+        if part == PACKS:
+            return pieces[0] in packs
+        return name != REPORT and not stands(store.root / name)
+
+    return {name for name in listed if is_lacking(name)}
 
 
 @contextlib.contextmanager
 def _staging(store: Store, needed: int) -> Iterator[Store]:
-    """A store on the same disk, for files until all are checked; gone at the end.
+    """A store on the same disk, for files until all are checked; removed at the end.
 
-    needed: bytes of these files.  Raises StoreError if the disk has not so much free and `MARGIN` besides.
+    needed: bytes of these files.  Raises StoreError if the disk has less than that and `MARGIN` free.
     """
     disk = store.try_out()
     with disk_errors("write", store.root):
@@ -159,32 +155,30 @@ def _staging(store: Store, needed: int) -> Iterator[Store]:
 def _read_all(
     path: Path, archive: tarfile.TarFile, listed: Mapping[str, Mapping], wanted: set[str], staged: Store
 ) -> None:
-    """Reads all files behind the list; wanted ones are in `staged` then.
+    """Reads all files after the list, and writes the wanted ones into `staged`.
 
-    Raises StoreError if a file is not in the list, not as the list states it, or missing.
+    Raises StoreError if a file is not in the list, differs from it, or is missing.
     """
-    seen = set[str]()
+    read_names = set[str]()
     while (member := archive.next()) is not None:
         if not member.isreg() or member.issparse() or not is_kept(member.name):
             raise _stranger(path, member.name)
         stated = listed.get(member.name)
-        if stated is None or member.name in seen:
+        if stated is None or member.name in read_names:
             raise StoreError(f"{path} is not whole: its files differ from its list.")
-        if member.size != stated["bytes"]:
-            raise _other(path, member.name)
         if not 0 <= member.mtime <= LATEST or not math.isfinite(member.mtime):
             raise StoreError(f"{path} is damaged: {member.name} has no time that a file can have; get another copy.")
-        seen.add(member.name)
+        read_names.add(member.name)
         target = staged.root / member.name if member.name in wanted else None
-        if _copied(archive, member, target) != stated["sha256"]:
-            raise _other(path, member.name)
+        if member.size != stated["bytes"] or _copied(archive, member, target) != stated["sha256"]:
+            raise StoreError(f"{path} is damaged: {member.name} is not as it was written; get another copy.")
         archive.members.clear()  # type: ignore[attr-defined] (tarfile keeps every entry that it has read)
-    if seen != listed.keys():
+    if read_names != listed.keys():
         raise StoreError(f"{path} is not whole: its files differ from its list.")
 
 
 def _copied(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path | None) -> str:
-    """The checksum of a file of the archive, which is at `target` then, with its time; None: it is only read."""
+    """Copies a file of the archive to `target`, with its time, and returns its checksum; None: only reads it."""
     digest = hashlib.sha256()
     if target is None:
         for piece in pieces(archive, member):
@@ -206,7 +200,7 @@ def _copied(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path | No
 
 
 def _unreadable(staged: Store, runs: set[str]) -> dict[str, str]:
-    """Run → why no table could read it."""
+    """Run → the reason why tables could not read it."""
     reasons = {}
     for run in sorted(runs):
         try:
@@ -221,21 +215,13 @@ def _unreadable(staged: Store, runs: set[str]) -> dict[str, str]:
     return reasons
 
 
-def _is_of(name: str, runs: Mapping[str, str]) -> bool:
-    return name.startswith(f"{RUNS}/") and name.split("/")[2] in runs
-
-
 def _move(source: Path, target: Path) -> None:
-    """A file to its place, whole, unless another import has put one there.  Raises StoreError."""
+    """Moves a complete file to its place, unless another import has put one there.  Raises StoreError."""
     with disk_errors("write", target):
         make_folder(target.parent)
         share(source, target.parent)
         if not target.exists():
             os.replace(source, target)
-
-
-def _other(path: Path, name: str) -> StoreError:
-    return StoreError(f"{path} is damaged: {name} is not as it was written; get another copy.")
 
 
 def _stranger(path: Path, name: str) -> StoreError:

@@ -6,10 +6,12 @@ pyarrow is imported where it is used: agents name their measures, and can train 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 Kind = Literal["task", "epoch", "episode", "pair"]
 """What a row of metrics.parquet is about: a whole task, a part of one, an episode of an environment; of a pair of
@@ -112,6 +114,16 @@ class Column:
         title, name = f"{self.measure.title} ({network})", of_network(network, self.name)
         measure = replace(self.measure, name=name, title=title, short=short)
         return replace(self, measure=measure, of=of_network(network, self.of))
+
+
+def percent(name: str, title: str, better: Better = "more", short: str = "") -> Measure:
+    """A measure that is stored as a fraction and shown in percent."""
+    return Measure(name, title, "%", 100.0, 2, better, short)
+
+
+def mean(values: "Sequence[Any] | NDArray[Any]", weights: Sequence[float] | None = None) -> float | None:
+    """The mean, rounded once; None without values."""
+    return fmean(map(float, values), weights) if len(values) else None
 
 
 def of_network(network: str, name: str) -> str:

@@ -1,43 +1,95 @@
-"""The packs and runs of a plan as its file holds them: a short line each, and what many have alike written once.
+"""Packs, and the packs and runs of a plan in its file: a short line each, with shared parts written once.
 
-    "packs":       [id, place among the packs alike, its runs]
-    "packs_alike": all else that is known of packs: device kind, mode, steps, estimates
-    "runs":        run → [place among the runs alike, its seeds]
-    "runs_alike":  what runs share that differ in their seeds alone: places among the values, null for a seed
-                   and the place of what they have of groups that are no science, if there are such
+    "packs":       [id, index into packs_alike, its runs]
+    "packs_alike": all other fields of packs: device kind, mode, steps, estimates
+    "runs":        run → [index into runs_alike, its seeds]
+    "runs_alike":  shared by runs that differ only in their seeds: indices into the values, null for a seed
+                   and the index of the settings of groups outside of science, if there are any
     "values":      settings of choices, maps of classes, lists of names
 
-A plan of a hundred thousand runs is read in half a second, and takes a few hundred bytes of memory for each.
+A plan of a hundred thousand runs is read in half a second, and takes a few hundred bytes of memory per run.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
 
 from plasticity_lab.named_code import named_by_store
 from plasticity_lab.records.damage import fault_of_fields
+from plasticity_lab.records.identity import pack_id
 from plasticity_lab.run import Run
 
+Item = TypeVar("Item")
 SEEDS = ("seed", "stream_seed", "init_seed")
-"""The keys of a run's science that its own line holds."""
-PACK_FIELDS = {
-    "attempt": int,
-    "family": str,
-    "kind": str,
-    "mode": str,
-    "steps": int,
-    "unit": str,
-    "updates": int,
-    "bytes": int,
-    "seconds": int | float,
-    "narrowed": bool,
-}
-"""What is known of a pack besides its id and its runs."""
+"""The keys of a run's science that its line holds."""
 _FIELDS = {"packs": list, "packs_alike": list, "runs": dict, "runs_alike": list, "values": list}
 
 
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """Runs that one process trains at the same time on one device.
+
+    family: its kind of runs, in words. kind: the device kind it was planned for. steps: the length of each run in its
+    benchmark's `unit`. updates: of each run's network. bytes, seconds: estimates. narrowed: whether memory limits its
+    width.
+    """
+
+    id: str
+    attempt: int
+    runs: tuple[str, ...]
+    family: str
+    kind: str
+    mode: str
+    steps: int
+    unit: str
+    updates: int
+    bytes: int
+    seconds: float
+    narrowed: bool = False
+
+    @property
+    def width(self) -> int:
+        """Its number of runs."""
+        return len(self.runs)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether its steps are compiled graphs."""
+        return self.mode != "eager"
+
+    @property
+    def kernels(self) -> bool:
+        """Whether its graphs use our kernels."""
+        return self.mode == "kernels"
+
+    def halves(self) -> "list[Pack]":
+        """The two packs that replace it if it cannot be trained whole; always the same two."""
+        return [self.part(half) for half in evenly(self.runs, 2)]
+
+    def part(self, runs: Sequence[str]) -> "Pack":
+        """A pack of some of its runs."""
+        return replace(
+            self,
+            id=pack_id(runs, self.attempt, part_of=self.id),
+            runs=tuple(runs),
+            bytes=self.bytes * len(runs) // self.width,
+            seconds=self.seconds * len(runs) / self.width,
+        )
+
+    @property
+    def run_steps(self) -> int:
+        """The steps of all its runs together."""
+        return self.steps * self.width
+
+
+PACK_FIELDS = {field.name: field.type for field in fields(Pack) if field.name not in ("id", "runs")}
+PACK_FIELDS["seconds"] = int | float
+"""The fields of a pack besides its id and its runs."""
+
+
 class StoredRuns(Mapping[str, Run]):
-    """Id → run, of what a plan's file holds; a run is put together when it is asked for."""
+    """Id → run, from a plan's file; a run is built at each access."""
 
     def __init__(
         self, values: Sequence[Any], alike: Sequence[Mapping[str, Any]], lines: Mapping[str, Sequence[Any]]
@@ -63,20 +115,20 @@ class StoredRuns(Mapping[str, Run]):
 
 
 class Shortened:
-    """Packs and runs made short one by one; afterwards the other lists hold what their lines refer to."""
+    """Shortens packs and runs one by one; afterwards its lists hold the shared parts."""
 
     def __init__(self) -> None:
         self.packs_alike: list[dict[str, Any]] = []
         self.runs_alike: list[dict[str, Any]] = []
         self.values: list[Any] = []
         self._place_of: dict[str, int] = {}
-        # Settings are mostly the same objects; each is kept here, so that no other object is ever given its id.
+        # Settings are mostly the same objects; each is kept here, so that no other object gets its id.
         self._seen: dict[int, tuple[Any, int]] = {}
         self._pack_place: dict[tuple[Any, ...], int] = {}
         self._run_place: dict[tuple[Any, ...], int] = {}
 
-    def pack(self, pack: Any) -> list[Any]:
-        """The line of a `Pack`."""
+    def pack(self, pack: Pack) -> list[Any]:
+        """The line of a pack."""
         key = tuple(getattr(pack, name) for name in PACK_FIELDS)
         if key not in self._pack_place:
             self._pack_place[key] = len(self.packs_alike)
@@ -97,7 +149,7 @@ class Shortened:
         return [self._run_place[key], *(value for name, value in science.items() if name in SEEDS)]
 
     def _place(self, value: Any) -> int:
-        """Where a value stands among the values; equal ones are there once."""
+        """The index of a value; equal values are stored once."""
         if id(value) in self._seen:
             return self._seen[id(value)][1]
         word = json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -108,19 +160,19 @@ class Shortened:
         return self._place_of[word]
 
 
-def packs_in(plan: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The packs of a plan's file, each by the fields of a `Pack`."""
+def packs_in(plan: Mapping[str, Any]) -> Iterator[Pack]:
+    """The packs in a plan's file."""
     alike = plan["packs_alike"]
-    return ({"id": line[0], "runs": tuple(line[2:]), **alike[line[1]]} for line in plan["packs"])
+    return (Pack(id=line[0], runs=tuple(line[2:]), **alike[line[1]]) for line in plan["packs"])
 
 
 def runs_in(plan: Mapping[str, Any]) -> Mapping[str, Run]:
-    """The runs of a plan's file."""
+    """The runs in a plan's file."""
     return StoredRuns(plan["values"], plan["runs_alike"], plan["runs"])
 
 
 def fault_of(plan: Mapping[str, Any]) -> str | None:
-    """What is wrong with the packs and runs of a plan's file; None if nothing is."""
+    """The fault of the packs and runs in a plan's file; None if there is none."""
     return fault_of_fields(plan, _FIELDS) or _fault_of_runs(plan) or _fault_of_packs(plan)
 
 
@@ -157,7 +209,7 @@ def _is_place(at: Any, values: Sequence[Any]) -> bool:
 
 
 def _is_shared(value: Any, values: Sequence[Any]) -> bool:
-    """Whether a value says what runs have alike, by places that there are."""
+    """Whether a value is valid in runs_alike: all its indices exist."""
     if not (isinstance(value, dict) and value.keys() - {"besides"} == {"science", "targets", "asked_as"}):
         return False
     if not isinstance(value["science"], dict):
@@ -169,3 +221,10 @@ def _is_shared(value: Any, values: Sequence[Any]) -> bool:
     if "besides" in value and not isinstance(values[value["besides"]], dict):
         return False
     return isinstance(values[value["targets"]], dict) and isinstance(values[value["asked_as"]], list)
+
+
+def evenly(runs: Sequence[Item], parts: int) -> list[list[Item]]:
+    """The runs in order, cut into parts that differ by one run at most."""
+    short, longer = divmod(len(runs), parts)
+    ends = [short * (part + 1) + min(part + 1, longer) for part in range(parts)]
+    return [list(runs[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]

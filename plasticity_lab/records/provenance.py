@@ -1,4 +1,8 @@
-"""Where numbers come from: the code, the libraries and the machine that made them."""
+"""The origin of numbers: the code, the libraries and the machine that made them; and the line of `--version`.
+
+Python reads a module when it is first needed. If a user edits a clone, or checks out another commit, while a sweep
+waits in a queue, some of its runs get other code than the rest. So a plan keeps its code, and workers compare it.
+"""
 
 import argparse
 import functools
@@ -17,14 +21,16 @@ from plasticity_lab import __version__
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 _PACKAGES = {"plasticity_lab": "plasticity-lab", "torch": "torch", "numpy": "numpy", "hydra-core": "hydra-core"}
+_FOLDERS = ("plasticity_lab", "launch", "conf")
+"""The folders in which changes can change a run."""
 
 
 def provenance(packages: Collection[str] = ()) -> dict[str, Any]:
     """Commit and dirtiness of the checkout, versions, python, host, platform, cpu, and now as `start` (UTC, ISO 8601).
 
-    packages: Python packages whose versions are named too, null where one is not there. commit and dirty are null where
-    the package runs from no git checkout, or git is missing. All but `start` and the versions of `packages` is looked
-    up once a process. Who trains adds device, job, pack, width, mode, end, seconds and share.
+    packages: more Python packages whose versions are listed, null if one is not installed. commit and dirty are null if
+    the package runs from no git checkout, or git is missing. Only `start` and the versions of `packages` are looked up
+    at each call. The trainer adds device, job, pack, width, mode, end, seconds and share.
     """
     machine = _machine()
     versions = machine["versions"] | {name: version_of(name) for name in packages}
@@ -39,7 +45,7 @@ def utc_now() -> str:
 @functools.cache
 def _commit() -> dict[str, Any]:
     top = git("rev-parse", "--show-toplevel")
-    # Installed into an environment inside somebody else's repository, that repository's commit would say nothing.
+    # In an environment inside another repository, that repository's commit would be wrong.
     if top is None or Path(top).resolve() != CHECKOUT:
         return {"commit": None, "dirty": None}
     commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain")
@@ -47,44 +53,45 @@ def _commit() -> dict[str, Any]:
 
 
 def git(*arguments: str) -> str | None:
-    """What git answers about the checkout, or None."""
+    """The answer of git about the checkout, or None."""
     try:
-        return _asked(*arguments)
+        return _git(*arguments)
     except (OSError, subprocess.SubprocessError):
         return None
 
 
+def _git(*arguments: str) -> str:
+    """The answer of git about the checkout, in English.  Raises OSError, SubprocessError.
+
+    Many workers start at once, so none may take the index lock.
+    """
+    command = ["git", "--no-optional-locks", "-C", str(CHECKOUT), *arguments]
+    environment = os.environ | {"LC_ALL": "C"}
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=20, check=True, env=environment
+    ).stdout.strip()
+
+
 def why_no_commit() -> str:
-    """Why records cannot name the commit of the code that runs here, and what would mend it; a part of a sentence."""
+    """Why records cannot name the commit of this code, and how to mend it; a part of a sentence."""
     try:
-        top = _asked("rev-parse", "--show-toplevel")
+        top = _git("rev-parse", "--show-toplevel")
         if Path(top).resolve() == CHECKOUT:
-            _asked("rev-parse", "--verify", "HEAD")
+            _git("rev-parse", "--verify", "HEAD")
     except FileNotFoundError:
         return "git is not installed here"
     except subprocess.CalledProcessError as error:
-        said = error.stderr.strip()
-        if "dubious ownership" in said:
+        answer = error.stderr.strip()
+        if "dubious ownership" in answer:
             return (
                 "it is a git checkout of another user, which git does not read; "
                 f"`git config --global --add safe.directory {CHECKOUT}` lets it"
             )
-        if "not a git repository" not in said:
-            return f"git says: {said.splitlines()[0] if said else error}"
+        if "not a git repository" not in answer:
+            return f"git says: {answer.splitlines()[0] if answer else error}"
     except (OSError, subprocess.SubprocessError) as error:
         return f"git does not answer ({error})"
     return "it is no git checkout"
-
-
-def _asked(*arguments: str) -> str:
-    """What git answers about the checkout. Many workers start at once, so none may take the index lock.
-
-    Raises OSError, SubprocessError.
-    """
-    # In English, since one of its answers is read.
-    command = ["git", "--no-optional-locks", "-C", str(CHECKOUT), *arguments]
-    words = os.environ | {"LC_ALL": "C"}
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True, env=words).stdout.strip()
 
 
 @functools.cache
@@ -99,7 +106,7 @@ def _machine() -> dict[str, Any]:
 
 
 def version_of(package: str) -> str | None:
-    """The installed version of a Python package; None where it is not there."""
+    """The installed version of a Python package; None if it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -116,71 +123,66 @@ def cpu_model() -> str:
     return models[0] if models else platform.processor() or platform.machine()
 
 
-_FOLDERS = ("plasticity_lab", "launch", "conf")
-"""Where changes can change a run."""
-
-
 @functools.cache
 def code_here() -> dict[str, str | None]:
-    """`commit`, and under `changes` a hash of what differs from it in files that count, null where nothing does.
+    """`commit`, and `changes`: a hash of the differences from it in files that count, null if there are none.
 
-    commit is null, and so is changes, where the package runs from no git checkout, or git is missing.
+    Both are null if the package runs from no git checkout, or git is missing.
     """
-    commit = provenance()["commit"]
+    commit = _commit()["commit"]
     if commit is None:
         return {"commit": None, "changes": None}
     new = git("ls-files", "--others", "--exclude-standard", "--", *_FOLDERS) or ""
     parts = [git("diff", "HEAD", "--binary", "--", *_FOLDERS) or ""]
-    parts += [f"{path} {_hash_of_file(path)}" for path in new.splitlines()]
+    for path in new.splitlines():
+        try:
+            parts.append(f"{path} {_hash((CHECKOUT / path).read_bytes())}")
+        except OSError:
+            parts.append(f"{path} cannot be read")
     return {"commit": commit, "changes": _hash("\n".join(parts).encode()) if any(parts) else None}
 
 
 def other_code(planned: Mapping[str, str | None], sweep: str) -> str | None:
-    """A sentence that says that a sweep was planned by other code than runs here; None where it was not, or who knows.
+    """A message that a sweep was planned by other code than runs here; None if it was not, or if that is unknown.
 
-    planned: as `code_here` had it then.
+    planned: `code_here` at the time of planning.
     """
     here = code_here()
     if planned.get("commit") is None or here["commit"] is None or dict(planned) == here:
         return None
+    then, now = (
+        f"commit {str(code['commit'])[:12]}{f' with changes ({changes})' if (changes := code.get('changes')) else ''}"
+        for code in (planned, here)
+    )
     return (
-        f"Sweep {sweep} was planned by {_in_words(planned)}, and this worker runs {_in_words(here)}: its runs may come "
+        f"Sweep {sweep} was planned by {then}, and this worker runs {now}: its runs may come "
         "from different code. Each record names the commit that made it; to train with one code only, cancel the sweep "
         "and give its command again once its jobs have ended."
     )
-
-
-def _in_words(code: Mapping[str, str | None]) -> str:
-    changes = code.get("changes")
-    return f"commit {str(code['commit'])[:12]}{f' with changes ({changes})' if changes else ''}"
-
-
-def _hash_of_file(path: str) -> str:
-    try:
-        return _hash((CHECKOUT / path).read_bytes())
-    except OSError:
-        return "cannot be read"
 
 
 def _hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:12]
 
 
-def version_line() -> str:
-    """«plasticity_lab 0.1.0 (commit 23e4bc2…, with changes)»; the version alone where this is no git checkout."""
-    made = provenance()
-    if made["commit"] is None:
-        return f"plasticity_lab {__version__}"
-    return f"plasticity_lab {__version__} (commit {made['commit']}{', with changes' if made['dirty'] else ''})"
-
-
 class ShowVersion(argparse.Action):
-    """The flag --version of an argument parser: prints the line and ends, as --help does; asks git only then."""
+    """The flag --version of an argument parser: prints the version and ends, as --help does; asks git only then.
+
+    «plasticity_lab 0.1.0 (commit 23e4bc2…, with changes)»; only the version outside of a git checkout.
+    """
 
     def __init__(self, option_strings: list[str], dest: str, **_: Any) -> None:
         super().__init__(option_strings, dest, nargs=0, help="show the version and the commit, and exit")
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        """Called by argparse where the flag is given."""
+        """Called by argparse for the flag."""
         print(version_line())
         parser.exit()
+
+
+def version_line() -> str:
+    """The line that --version prints."""
+    code = _commit()
+    if code["commit"] is None:
+        return f"plasticity_lab {__version__}"
+    return f"plasticity_lab {__version__} (commit {code['commit']}{', with changes' if code['dirty'] else ''})"

@@ -1,4 +1,4 @@
-"""What a learner has measured in a chunk, before the journal adds it up.
+"""The measurements of training as the journal receives them: positions, chunks, and their rows.
 
 Shapes: K runs, S updates of a chunk, E episodes that ended in it.
 """
@@ -11,36 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class Episodes:
-    """The episodes that ended in a chunk, those of each run in the order in which they ended.
-
-    run (E,): whose they were, 0 … K − 1. step (E,): steps of the run when each ended, counted from 1 through the run.
-    values: measure → (E,).
-    """
-
-    run: NDArray[np.int64]
-    step: NDArray[np.int64]
-    values: Mapping[str, NDArray[np.float64]]
-
-
-@dataclass(frozen=True)
-class Rows:
-    """What a chunk has measured.
-
-    updates: measure → (S, K), a mean over the examples of each update; S may be 0, and need not be the chunk's steps.
-    episodes: None for an agent that has none. values: measure → (K,), of the epoch that the chunk ends.
-    """
-
-    updates: Mapping[str, NDArray[np.float64]]
-    episodes: Episodes | None = None
-    values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-
-
-Evaluation = Mapping[str, NDArray[Any]]
-"""Measure → (K,), of a whole task; of its pairs with P tasks (K, P)."""
-
-
 class Position(NamedTuple):
     """Before step `step` of task `task`; at a task's last step, before its evaluation."""
 
@@ -49,7 +19,7 @@ class Position(NamedTuple):
 
 
 class Chunk(Protocol):
-    """A part of a task between two looks at the clock, of some seconds at most."""
+    """A part of a task, of some seconds at most; after each one the trainer looks after checkpoints and signals."""
 
     @property
     def task(self) -> int:
@@ -63,7 +33,7 @@ class Chunk(Protocol):
 
     @property
     def steps(self) -> int:
-        """How far it goes, in the benchmark's unit."""
+        """Its length in the benchmark's unit."""
         ...
 
     @property
@@ -73,19 +43,49 @@ class Chunk(Protocol):
 
     @property
     def marks(self) -> Mapping[str, int]:
-        """What is written beside its rows (see `Measures.marks`)."""
+        """The values of the mark columns in its rows (see `Measures.marks`)."""
         ...
 
 
 class Stage(Protocol):
-    """A task, as far as a record's rows name it."""
+    """A task, as the rows of metrics name it."""
 
     @property
     def position(self) -> int:
-        """Which of the benchmark's tasks it is, from 0."""
+        """Its number among the benchmark's tasks, from 0."""
         ...
 
     @property
     def marks(self) -> Mapping[str, int]:
-        """Those of its chunks."""
+        """The marks of its chunks."""
         ...
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """The episodes that ended in a chunk, in the order in which each run ended them.
+
+    run (E,): their runs, 0 … K − 1. step (E,): the run's steps when each ended, counted from 1 through the run.
+    values: measure → (E,).
+    """
+
+    run: NDArray[np.int64]
+    step: NDArray[np.int64]
+    values: Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The measurements of a chunk.
+
+    updates: measure → (S, K), a mean over the examples of each update; S may be 0, and may differ from the chunk's
+    steps. episodes: None for an agent without episodes. values: measure → (K,), of the epoch that the chunk ends.
+    """
+
+    updates: Mapping[str, NDArray[np.float64]]
+    episodes: Episodes | None = None
+    values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+
+
+Evaluation = Mapping[str, NDArray[Any]]
+"""Measure → (K,), of a whole task; of its pairs with P tasks (K, P)."""

@@ -19,7 +19,7 @@ from plasticity_lab.benchmarks.labelled.stream import Stream
 from plasticity_lab.component import check
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.records.classifier import CLASSIFIER, summarise
-from plasticity_lab.records.measures import Column, Measure, Measures
+from plasticity_lab.records.measures import Column, Measures, percent
 from plasticity_lab.records.stage_returns import Table
 
 # What is measured of groups of classes: a classifier's numbers, and accuracies among a group's own classes.
@@ -39,24 +39,20 @@ def summarise_groups(table: Table) -> dict[str, float | None]:
     return summarise(table) | added
 
 
-def _percent(name: str, title: str, short: str = "") -> Measure:
-    return Measure(name, title, "%", 100.0, 2, "more", short)
-
-
 GROUPS = Measures(
     columns=(
         *CLASSIFIER.columns,
-        Column(_percent("train_accuracy", "Training accuracy of the last epoch"), "accuracy", {"task": "last"}),
+        Column(percent("train_accuracy", "Training accuracy of the last epoch"), "accuracy", {"task": "last"}),
         Column(
-            _percent("masked_accuracy", "Final accuracy among the task's classes"), "masked_accuracy", {"task": "value"}
+            percent("masked_accuracy", "Final accuracy among the task's classes"), "masked_accuracy", {"task": "value"}
         ),
     ),
     summaries=(
         *CLASSIFIER.summaries,
-        _percent("train_accuracy", "Training accuracy of a task's last epoch, mean over tasks", "train accuracy"),
-        _percent("train_accuracy_last_task", "Training accuracy of the last task's last epoch"),
-        _percent("masked_accuracy", "Final accuracy among the task's classes, mean over tasks", "masked accuracy"),
-        _percent("masked_accuracy_last_task", "Final accuracy of the last task among its classes"),
+        percent("train_accuracy", "Training accuracy of a task's last epoch, mean over tasks", short="train accuracy"),
+        percent("train_accuracy_last_task", "Training accuracy of the last task's last epoch"),
+        percent("masked_accuracy", "Final accuracy among the task's classes, mean over tasks", short="masked accuracy"),
+        percent("masked_accuracy_last_task", "Final accuracy of the last task among its classes"),
     ),
     headline="final_accuracy",
     must_stay_finite=CLASSIFIER.must_stay_finite,

@@ -1,9 +1,8 @@
-"""What a search has tried: its batches in the store, written before they are trained and never changed.
+"""The batches of a search in the store, written before they are trained and never changed; and their results.
 
-A search that was killed reads them, and so goes on with the trials that it had proposed, whatever proposes now.
+A killed search reads them, and so continues with the trials that it had proposed.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from re import fullmatch
@@ -12,7 +11,7 @@ from typing import Any, Literal
 
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
-from plasticity_lab.records.files import create_once
+from plasticity_lab.records.files import create_once, json_bytes
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.record_facts import CorruptRecord
 from plasticity_lab.records.settings import StopRule, checked
@@ -22,15 +21,15 @@ from plasticity_lab.stored_files import ID
 FORMAT = 1
 ADVICE = "taken away, with the batches after it, it is proposed anew by the same command"
 _FIELDS = {"format": int, "search": str, "about": dict, "width": int, "trials": list, "stopping": dict | None}
-_OF_TRIAL = {"study": int, "values": dict, "runs": list, "refused": str | None}
+_TRIAL_FIELDS = {"study": int, "values": dict, "runs": list, "refused": str | None}
 
 
 @dataclass(frozen=True)
 class Trial:
     """Values that a search tries.
 
-    study: which of the search's studies, from 0. runs: the ids of its runs, one for each seed. refused: why these
-    values are none that a run can have, so that it has no runs.
+    study: the number of its study, from 0. runs: the ids of its runs, one for each seed. refused: the reason why no run
+    can have these values; then there are no runs.
     """
 
     study: int
@@ -40,16 +39,16 @@ class Trial:
 
     @property
     def key(self) -> object:
-        """Equal for trials that repeat each other: they have the same runs, or the same values that were refused."""
+        """Equal for trials that repeat each other: with the same runs, or the same refused values."""
         return tuple(self.runs) or repr(sorted(self.values.items()))
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Trials that are trained at once, as one sweep.
+    """Trials that are trained together, as one sweep.
 
-    width: how many of each study a batch of this search has. about: what is searched, and how. stopping: run → the rule
-    that stops it early; None where the search stops none.
+    width: the number of trials of each study in a batch. about: the description of the search. stopping: run → the rule
+    that stops it early; None if the search stops no runs.
     """
 
     trials: Sequence[Trial]
@@ -60,14 +59,14 @@ class Batch:
 
 def distinct(trials: Iterable[Trial]) -> list[Trial]:
     """The trials of one study without those that repeat an earlier one."""
-    found: dict[object, Trial] = {}
+    first: dict[object, Trial] = {}
     for trial in trials:
-        found.setdefault(trial.key, trial)
-    return list(found.values())
+        first.setdefault(trial.key, trial)
+    return list(first.values())
 
 
 def batches_of(store: Store, search: str) -> list[Batch]:
-    """The batches of a search in their order; none of one that has not begun.  Raises DamagedFile; StoreError."""
+    """The batches of a search in their order; none before it has begun.  Raises DamagedFile; StoreError."""
     return list(_batches(store, search))
 
 
@@ -87,14 +86,15 @@ def _batches(store: Store, search: str) -> Iterator[Batch]:
 
 
 def _fault_of_trial(trial: Any) -> str | None:
-    fault = fault_of_fields(trial, _OF_TRIAL)
+    fault = fault_of_fields(trial, _TRIAL_FIELDS)
     if fault is None and not all(isinstance(run, str) and fullmatch(ID, run) for run in trial["runs"]):
         return "names a run by something else than an id"
     return fault
 
 
 def write_batch(store: Store, search: str, number: int, batch: Batch) -> None:
-    """Puts a batch into the store, where no other command has put it there meanwhile.  Raises StoreError."""
+    """Writes a batch, unless another command has written it meanwhile.  Raises StoreError."""
+    rules = batch.stopping
     content = {
         "format": FORMAT,
         "search": search,
@@ -104,40 +104,34 @@ def write_batch(store: Store, search: str, number: int, batch: Batch) -> None:
             {"study": each.study, "values": dict(each.values), "runs": list(each.runs), "refused": each.refused}
             for each in batch.trials
         ],
-        "stopping": None
-        if batch.stopping is None
-        else {run: rule.model_dump(mode="json") for run, rule in batch.stopping.items()},
+        "stopping": None if rules is None else {run: rule.model_dump(mode="json") for run, rule in rules.items()},
     }
-    path = store.batch(search, number)
-    create_once(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False).encode())
-
-
-State = Literal["done", "stopped", "failed"]
+    create_once(store.batch(search, number), json_bytes(content))
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a trial has come to.
+    """The result of a trial.
 
-    state: done; stopped, early or since it diverged; or failed, which says nothing of its values. value: the mean over
-    its seeds of what it is compared by, or what that was when it was stopped, at `step`; None where there is none.
+    state: done; stopped, early or by divergence; or failed, which says nothing about its values. value: the mean over
+    its seeds of the compared metric, or its value at the early stop, at `step`; None if there is none.
     """
 
     values: Mapping[str, Any]
-    state: State
+    state: Literal["done", "stopped", "failed"]
     value: float | None = None
     step: int | None = None
 
 
 class Results:
-    """Reads the records of a store's runs, those that have ended once."""
+    """Reads the records of a store's runs; a record that exists is read once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[str, Mapping[str, Any]] = {}
 
     def record(self, run: str) -> Mapping[str, Any] | None:
-        """The record of a run; None where it has none, or one that cannot be read.  Raises StoreError."""
+        """The record of a run; None if it has none, or one that cannot be read.  Raises StoreError."""
         if run not in self._known:
             try:
                 record = read_record(self._store, run)
@@ -149,29 +143,29 @@ class Results:
         return self._known[run]
 
     def forget(self) -> None:
-        """Runs are trained: what failed may have a record of another status then."""
+        """Forgets all records, before runs are trained: a failed run may get a record of another status."""
         self._known.clear()
 
     def status(self, run: str) -> str | None:
-        """Of a run's record; None where it has none."""
+        """The status of a run's record; None if it has none."""
         record = self.record(run)
         return None if record is None else record["status"]
 
     def told(self, trial: Trial, metric: str) -> Told:
-        """What a trial has come to, all of whose runs have records.
+        """The result of a trial whose runs have records.
 
-        A run that diverged, or has no value, shows that its values are bad; one that failed does not.
+        A run that diverged, or has no value, shows that its values are bad; a failed run does not.
         """
-        records = [of for run in trial.runs if (of := self.record(run)) is not None]
-        statuses = [of["status"] for of in records]
+        records = [record for run in trial.runs if (record := self.record(run)) is not None]
+        statuses = [record["status"] for record in records]
         if trial.refused is not None or "failed" in statuses or len(records) < len(trial.runs):
             return Told(trial.values, "failed")
-        values = [of["summary"].get(metric) for of in records if of["status"] == "done"]
+        values = [record["summary"].get(metric) for record in records if record["status"] == "done"]
         known = [value for value in values if value is not None]
         if len(known) == len(records):
             return Told(trial.values, "done", fmean(known))
-        stopped = [of for of in records if of["status"] == "stopped"]
-        reached = [value for of in stopped if (value := of["summary"].get(metric)) is not None]
+        stopped = [record for record in records if record["status"] == "stopped"]
+        reached = [value for record in stopped if (value := record["summary"].get(metric)) is not None]
         if len(reached) < len(stopped) or not reached or len(stopped) + len(known) < len(records):
             return Told(trial.values, "stopped")
-        return Told(trial.values, "stopped", fmean(reached), min(of["stopped_at_step"] for of in stopped))
+        return Told(trial.values, "stopped", fmean(reached), min(record["stopped_at_step"] for record in stopped))

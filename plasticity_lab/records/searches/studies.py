@@ -1,4 +1,8 @@
-"""The studies of a store's searches, as their batches describe them: a study for each combination of choices."""
+"""The studies of a store's searches, as their batches describe them, and as Optuna studies.
+
+A search has a study for each combination of choices. Optuna's plots and optuna-dashboard read Optuna studies. Optuna is
+an extra: callers check that it is installed.
+"""
 
 import json
 import re
@@ -15,6 +19,11 @@ from plasticity_lab.records.searches.batches import ADVICE, Results, Told, Trial
 from plasticity_lab.records.searches.space import LOG, Range, Space
 from plasticity_lab.records.store import Store
 from plasticity_lab.stored_files import ID
+
+if TYPE_CHECKING:
+    from optuna import Study
+    from optuna.distributions import BaseDistribution
+    from optuna.trial import FrozenTrial
 
 _FIELDS = {"name": str, "metric": str, "better": str, "space": dict}
 _NUMBER = r"[-+.\deE]+"
@@ -40,8 +49,8 @@ class StoredStudy:
 
 def searches_of(store: Store) -> list[str]:
     """The ids of a store's searches, sorted; none if it has no search.  Raises StoreError."""
-    found = [name for name in names(store.search_folder("")) if re.fullmatch(ID, name)]
-    return [name for name in found if store.batch(name, 0).exists()]
+    ids = [name for name in names(store.search_folder("")) if re.fullmatch(ID, name)]
+    return [name for name in ids if store.batch(name, 0).exists()]
 
 
 def studies_of(store: Store, search: str) -> list[StoredStudy]:
@@ -53,7 +62,7 @@ def studies_of(store: Store, search: str) -> list[StoredStudy]:
     described = batches[0].about.get("studies")
     if not isinstance(described, list):
         raise DamagedFile(path, "does not say which studies it has", ADVICE)
-    found = []
+    studies = []
     for number, about in enumerate(described):
         if fault := fault_of_fields(about, _FIELDS):
             raise DamagedFile(path, f"describes a study that {fault}", ADVICE)
@@ -67,85 +76,35 @@ def studies_of(store: Store, search: str) -> list[StoredStudy]:
         except ValueError:
             why = f"describes other settings than the trials of its study {number} have"
             raise DamagedFile(path, why, ADVICE) from None
-        found.append(StoredStudy(search, number, about["name"], about["metric"], about["better"], space, trials))
-    return found
+        studies.append(StoredStudy(search, number, about["name"], about["metric"], about["better"], space, trials))
+    return studies
 
 
 def _read(words: Any, values: Sequence[Any]) -> Range | Sequence[Any]:
-    """The range or the values that a batch describes, with the tried values that lie just outside of a range: batches
-    describe its ends with six digits.  Raises ValueError for words that describe neither, and for values of no range.
+    """The range or the values that a batch describes.
+
+    A range is widened to the tried values just outside of it: batches describe its ends with six digits.  Raises
+    ValueError for words that describe neither, and for values that are not numbers of a range.
     """
     if isinstance(words, list):
         known = {repr(value) for value in words}
         if not words or any(repr(value) not in known for value in values):
             raise ValueError
         return words
-    found = _RANGE.fullmatch(words) if isinstance(words, str) else None
-    if found is None or any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
+    match = _RANGE.fullmatch(words) if isinstance(words, str) else None
+    if match is None or any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
         raise ValueError
-    ends, log = (float(found[3]), float(found[4])), bool(found[1])
+    ends, log = (float(match[3]), float(match[4])), bool(match[1])
     low, high = min(*ends, *values), max(*ends, *values)
     if not (isfinite(low) and isfinite(high)) or ends[0] > ends[1] or (log and low <= 0):
         raise ValueError
-    return Range(low, high, log, bool(found[2]))
-
-
-def choices_of(values: Sequence[Any]) -> Mapping[str, Any]:
-    """The values of a setting as choices of Optuna's: `repr` of a value → the value, or its JSON if Optuna takes no
-    values of its kind, or would take two of them for one.
-    """
-    plain = all(isinstance(value, str | float | int | bool | None) for value in values)
-    equal = len({repr(value) for value in values}) > len(set(values)) if plain else True
-    return {repr(value): json.dumps(value, ensure_ascii=False) if equal else value for value in values}
-
-
-if TYPE_CHECKING:
-    from optuna.distributions import BaseDistribution
-    from optuna.trial import FrozenTrial
-
-
-def distribution_of(of: Range | Sequence[Any]) -> "BaseDistribution":
-    """The distribution of a setting.  of: a range, or values that Optuna takes as choices."""
-    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-
-    if not isinstance(of, Range):
-        return CategoricalDistribution(list(of))
-    if of.whole:
-        return IntDistribution(int(of.low), int(of.high), log=of.log)
-    return FloatDistribution(of.low, of.high, log=of.log)
-
-
-def ended_trial(
-    told: Told,
-    params: Mapping[str, Any],
-    distributions: Mapping[str, "BaseDistribution"],
-    about: Mapping[str, Any] | None = None,
-) -> "FrozenTrial":
-    """A trial that has ended: complete, pruned or failed.  about: its user attributes."""
-    from optuna.trial import TrialState, create_trial
-
-    states = {"done": TrialState.COMPLETE, "stopped": TrialState.PRUNED, "failed": TrialState.FAIL}
-    return create_trial(
-        state=states[told.state],
-        params=dict(params),
-        distributions=dict(distributions),
-        value=told.value if told.state == "done" else None,
-        # One that was stopped without a value counts as worse than all that have one.
-        intermediate_values={told.step: told.value} if told.step is not None and told.value is not None else {},
-        user_attrs=dict(about or {}),
-    )
-
-
-if TYPE_CHECKING:
-    from optuna import Study
-    from optuna.distributions import BaseDistribution
-    from optuna.trial import FrozenTrial
+    return Range(low, high, log, bool(match[2]))
 
 
 def optuna_study(study: StoredStudy, results: Results, storage: str | None = None) -> "Study":
-    """The study with all of its trials: complete, pruned, failed, or running if a run of theirs has not ended.
+    """The Optuna study with all trials: complete, pruned, failed, or running if one of their runs has not ended.
 
-    storage: an address as Optuna writes it (sqlite:///FILE); None: in memory. Optuna must be installed.
+    storage: an address as Optuna writes it (sqlite:///FILE); None: in memory.
     """
     import optuna  # an extra, and a slow one
 
@@ -164,22 +123,51 @@ def optuna_study(study: StoredStudy, results: Results, storage: str | None = Non
     }
     for trial in study.trials:
         params = {name: choices[name][repr(of)] if name in choices else of for name, of in trial.values.items()}
-        made.add_trial(_trial(trial, study.metric, results, params, distributions))
+        about = {"runs": list(trial.runs), **({} if trial.refused is None else {"refused": trial.refused})}
+        is_running = any(results.status(run) is None for run in trial.runs)
+        result = None if is_running else results.told(trial, study.metric)
+        made.add_trial(optuna_trial(result, params, distributions, about))
     return made
 
 
-def _trial(
-    trial: Trial,
-    metric: str,
-    results: Results,
+def optuna_trial(
+    result: Told | None,
     params: Mapping[str, Any],
     distributions: Mapping[str, "BaseDistribution"],
+    about: Mapping[str, Any] | None = None,
 ) -> "FrozenTrial":
+    """A trial: complete, pruned or failed, or running if it has no result.  about: its user attributes."""
     from optuna.trial import TrialState, create_trial
 
-    about = {"runs": list(trial.runs), **({} if trial.refused is None else {"refused": trial.refused})}
-    if any(results.status(run) is None for run in trial.runs):
-        return create_trial(
-            state=TrialState.RUNNING, params=dict(params), distributions=dict(distributions), user_attrs=about
-        )
-    return ended_trial(results.told(trial, metric), params, distributions, about)
+    states = {"done": TrialState.COMPLETE, "stopped": TrialState.PRUNED, "failed": TrialState.FAIL}
+    value, step = (None, None) if result is None else (result.value, result.step)
+    return create_trial(
+        state=TrialState.RUNNING if result is None else states[result.state],
+        params=dict(params),
+        distributions=dict(distributions),
+        value=value if result is not None and result.state == "done" else None,
+        # A trial that was stopped without a value counts as worse than all trials with one.
+        intermediate_values={step: value} if step is not None and value is not None else {},
+        user_attrs=dict(about or {}),
+    )
+
+
+def distribution_of(of: Range | Sequence[Any]) -> "BaseDistribution":
+    """The distribution of a setting.  of: a range, or values that Optuna takes as choices."""
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    if not isinstance(of, Range):
+        return CategoricalDistribution(list(of))
+    if of.whole:
+        return IntDistribution(int(of.low), int(of.high), log=of.log)
+    return FloatDistribution(of.low, of.high, log=of.log)
+
+
+def choices_of(values: Sequence[Any]) -> Mapping[str, Any]:
+    """The values of a setting as Optuna's choices: `repr` of a value → the value.
+
+    It is the value's JSON if Optuna takes no values of its type, or would take two of them for one.
+    """
+    plain = all(isinstance(value, str | float | int | bool | None) for value in values)
+    equal = len({repr(value) for value in values}) > len(set(values)) if plain else True
+    return {repr(value): json.dumps(value, ensure_ascii=False) if equal else value for value in values}

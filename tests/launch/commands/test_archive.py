@@ -10,9 +10,10 @@ import pytest
 
 from launch.__main__ import main as launch
 from launch.work.worker import work
-from plasticity_lab.records.archive import LIST, PARTS, export_store
+from plasticity_lab.records.archive import LIST, export_store
 from plasticity_lab.records.archive_import import import_archive
 from plasticity_lab.records.store import Store
+from plasticity_lab.stored_files import LAYOUT
 from tests.helpers.leases import leases
 from tests.helpers.sweeps import after_looks, never, planned, trained
 
@@ -39,7 +40,7 @@ def archive(whole, tmp_path_factory):
 def contents(store):
     """Name → bytes of all that is exported."""
     found = {}
-    for part in PARTS:
+    for part in LAYOUT:
         for path in sorted((store.root / part).rglob("*")):
             if path.is_file() and "submissions" not in path.parts:
                 found[path.relative_to(store.root).as_posix()] = path.read_bytes()
