@@ -1,4 +1,4 @@
-"""The one training loop. It knows tasks and chunks, measurements and a keeper, and nothing else."""
+"""The training loop. It knows only tasks and chunks, measurements and a keeper."""
 
 from typing import Any, Protocol, TypeVar
 
@@ -7,11 +7,11 @@ from plasticity_lab.records.rows import Evaluation, Position, Rows
 
 
 class Journal(Protocol):
-    """What the pack has measured so far, and where it stands."""
+    """The measurements of the pack so far, and their position."""
 
     @property
     def position(self) -> Position:
-        """The end of what it has measured."""
+        """The end of the measurements."""
         ...
 
     def add_chunk(self, chunk: Chunk, rows: Rows) -> None:
@@ -39,7 +39,7 @@ class Keeper(Protocol[JournalKept]):
 def train(
     stream: Stream[AnyTask], learner: Learner[AnyTask, Any], journal: AnyJournal, keeper: Keeper[AnyJournal]
 ) -> None:
-    """Trains a pack from where its journal stands to the end of its stream."""
+    """Trains a pack from the position of its journal to the end of its stream."""
     for task in stream.tasks(after=journal.position):
         learner.begin(task, fresh=journal.position.step == 0)
         for chunk in task.chunks(after=journal.position):

@@ -1,7 +1,6 @@
-"""Pauses of this process's training: it compiles, reads data, or waits for a file system.
+"""Pauses of this process's training, while it compiles, reads data, or waits for a file system.
 
-The code that does such work says so here. Reports to people read it, from another thread. Training time is counted
-without it.
+The code that does such work registers it here, and reports read it from another thread. Training time excludes it.
 """
 
 import contextlib
@@ -36,7 +35,7 @@ _ended_seconds = 0.0
 
 @contextlib.contextmanager
 def waiting(doing: str, of: str) -> Iterator[Wait]:
-    """Around such work. Within another one it is part of that."""
+    """Registers such work; nested work is a part of the outer one."""
     global _ended_seconds
     wait = Wait(doing, of, time.monotonic())
     _open.append(wait)
@@ -49,11 +48,11 @@ def waiting(doing: str, of: str) -> Iterator[Wait]:
 
 
 def current() -> Wait | None:
-    """The work that this process does now instead of training; None if it trains."""
+    """The current work of this process instead of training; None if it trains."""
     return next(iter(_open[:1]), None)
 
 
 def seconds_waited() -> float:
-    """Seconds of all such work since this process began, the present one included."""
+    """Seconds of all such work since this process began, including the current one."""
     wait = current()
     return _ended_seconds + (0.0 if wait is None else wait.seconds)

@@ -1,4 +1,4 @@
-"""The large part of what a learner keeps, such as a replay memory: arrays that are views of its own, never copies."""
+"""The large part of a learner's state, such as a replay memory: views of its arrays, never copies."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Entries:
-    """Entries of a ring: entry n, counted from 0, lies in row n mod C, until entry n + C takes its place.
+    """Entries of a ring: entry n, counted from 0, is in row n mod C, until entry n + C replaces it.
 
-    values: (C, ...) on the host, entries first: the learner's own array, or a view of it (`array.swapaxes(0, 1)` of one
-    with the run axis first). added: how many entries there have been. An entry does not change once it counts as added;
-    what changes anywhere, such as priorities, belongs into `Learner.state`.
+    values: (C, ...) on the host, entries first: the learner's array, or a view of it (`array.swapaxes(0, 1)` of one
+    with the run axis first). added: the number of entries so far. An added entry does not change; values that change,
+    such as priorities, belong into `Learner.state`.
     """
 
     values: Array
@@ -24,21 +24,21 @@ class Entries:
 
     @property
     def capacity(self) -> int:
-        """C, the most entries that it holds."""
+        """C, the capacity in entries."""
         return len(self.values)
 
     @property
     def filled(self) -> int:
-        """How many entries it holds: the last ones."""
+        """The number of entries in the ring: the last ones."""
         return min(self.added, self.capacity)
 
     @property
     def entry_bytes(self) -> int:
-        """Bytes of one entry, those of all runs of the pack together."""
+        """Bytes of one entry, for all runs of the pack together."""
         return self.values.nbytes // max(1, self.capacity)
 
     def since(self, number: int) -> range:
-        """The numbers of the entries that it holds, from this one on."""
+        """The numbers of the entries in the ring, from this one on."""
         return range(max(number, self.added - self.filled), self.added)
 
     def rows(self, numbers: range, most_bytes: int) -> Iterator[Array]:
@@ -53,16 +53,16 @@ class Entries:
 
 
 Bulk = Mapping[str, Entries]
-"""Name → entries; {} where a learner keeps nothing large."""
+"""Name → entries; {} if a learner has no large state."""
 
 
 def bytes_of(bulk: Bulk) -> int:
-    """Bytes of all of it, filled or not."""
+    """Bytes of all arrays, filled or not."""
     return sum(entries.values.nbytes for entries in bulk.values())
 
 
 def as_tensors(bulk: Bulk) -> dict[str, dict[str, Any]]:
-    """A copy of what is filled, as a checkpoint holds it; for small ones."""
+    """A copy of the filled entries, for a checkpoint; for small memories."""
     import torch
 
     return {
@@ -75,9 +75,9 @@ def as_tensors(bulk: Bulk) -> dict[str, dict[str, Any]]:
 
 
 def filled_from(bulk: Bulk, kept: Mapping[str, Any]) -> Bulk | None:
-    """What `as_tensors` gave, written into a learner's own arrays; None where it is of other arrays.
+    """Writes the result of `as_tensors` into a learner's arrays; None if it belongs to other arrays.
 
-    bulk: as the learner that is to go on gives it.
+    bulk: of the learner that continues.
     """
     if bulk.keys() != kept.keys():
         return None
@@ -93,5 +93,5 @@ def filled_from(bulk: Bulk, kept: Mapping[str, Any]) -> Bulk | None:
 
 
 def fits(entries: Entries, added: Any, dtype: str, shape: Sequence[int]) -> bool:
-    """Whether entries of this type and shape can lie in these rows."""
+    """Whether entries of this type and shape fit into these rows."""
     return isinstance(added, int) and dtype == str(entries.values.dtype) and tuple(shape) == entries.values.shape[1:]

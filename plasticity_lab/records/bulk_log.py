@@ -1,11 +1,11 @@
 """A replay memory on the disk: a log in parts, each with the entries that were added since the part before it.
 
-A checkpoint names the parts that belong to it, in their order, with sizes and checksums. A part is written beside its
-place, in slices, synced and renamed, and never changed: whatever is interrupted, the checkpoint before still has its
-own parts. When a log has grown past GROWN times the memory, a new one begins with all that is filled.
+A checkpoint names its parts in their order, with sizes and checksums. A part is written to a temporary file, in slices,
+synced and renamed, and never changed: after any interruption the earlier checkpoint still has its parts. When a log has
+grown past GROWN times the memory, a new one begins with all filled entries.
 
-A part begins with a line of JSON: of each array its name, type, shape of an entry, the number of its first entry and
-how many there are. The entries follow, array by array.
+A part begins with a line of JSON: for each array its name, type, shape of an entry, the number of its first entry and
+the number of entries. The entries follow, array by array.
 """
 
 import contextlib
@@ -24,21 +24,21 @@ from plasticity_lab.records.files import disk_errors, names
 from plasticity_lab.records.store import Store
 
 GROWN = 2.0
-"""A log has at most this many times the bytes of the memory, so that appending costs little and the disk is bounded."""
+"""A log has at most this many times the bytes of the memory: appending is cheap, and the disk use is bounded."""
 SLICE_BYTES = 2**22
-"""What is copied at a time where entries do not lie one behind the other."""
+"""The bytes copied at a time if entries are not contiguous."""
 SYNC_BYTES = 2**26
-"""How often a part is synced while it is written: else its speed would be that of the machine's memory."""
+"""Bytes between two syncs of a part while it is written: otherwise its speed would be that of the page cache."""
 LONGEST_HEADER = 2**20
 _LOST = "the replay memory of its pack begins empty"
 
 Progress = Callable[[int, int], None]
-"""Told how many bytes of how many are on the disk, while a part is written; what it raises ends that."""
+"""Called with the bytes on the disk and their total while a part is written; an exception ends the writing."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """file: its name in the pack's folder. bytes, crc32: of all of it."""
+    """file: its name in the pack's folder. bytes, crc32: of the whole file."""
 
     file: str
     bytes: int
@@ -47,61 +47,58 @@ class Part:
 
 @dataclass(frozen=True)
 class Log:
-    """parts: in the order in which they are read. added: name → how many entries there had been (see `Entries`)."""
+    """parts: in the order of reading. added: name → the number of entries so far (see `Entries`)."""
 
     parts: tuple[Part, ...] = ()
     added: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """As a checkpoint keeps it."""
+        """The log as a checkpoint stores it."""
         return {"parts": [asdict(part) for part in self.parts], "added": dict(self.added)}
 
     @staticmethod
     def of_json(value: Mapping[str, Any]) -> "Log":
-        """What `as_json` gave."""
+        """The log from the result of `as_json`."""
         return Log(tuple(Part(**part) for part in value["parts"]), dict(value["added"]))
 
     @property
     def bytes(self) -> int:
-        """Of all parts together."""
+        """The bytes of all parts together."""
         return sum(part.bytes for part in self.parts)
 
 
 def bytes_to_write(bulk: Bulk, before: Log | None) -> int:
-    """How much `append` would write after that log."""
-    whole = _begins_anew(bulk, before)
-    return sum(
-        entries.entry_bytes * len(entries.since(0 if whole or before is None else before.added[name]))
-        for name, entries in bulk.items()
-    )
+    """The bytes that `append` would write after that log."""
+    return _bytes_of(bulk, _new_entries(bulk, before)[1])
 
 
 def append(
     store: Store, pack: str, epoch: int, bulk: Bulk, before: Log | None, progress: Progress = lambda done, total: None
 ) -> Log:
-    """Writes what was added since a log, and returns the log that holds all; None: nothing is written yet.
+    """Writes the entries that were added since a log, and returns the log that holds all; None: nothing is written yet.
 
     It is on the disk then, and belongs to no checkpoint yet. epoch: of the lease; a worker that has lost its lease
-    without knowing must not touch what its successor writes.  Raises StoreError; what `progress` raises.
+    without noticing must not change files of its successor.  Raises StoreError; errors of `progress`.
     """
-    whole = _begins_anew(bulk, before)
-    earlier = Log() if whole or before is None else before
-    new = {name: entries.since(earlier.added.get(name, 0)) for name, entries in bulk.items()}
-    total = sum(bulk[name].entry_bytes * len(numbers) for name, numbers in new.items())
+    earlier, new = _new_entries(bulk, before)
+    total = _bytes_of(bulk, new)
     added = {name: entries.added for name, entries in bulk.items()}
     if not total:
         return Log(earlier.parts, added)
-    path = store.memory_part(pack, epoch, _next_number(store, pack, epoch))
+    numbers = [
+        part[1] for name in names(store.pack_folder(pack)) if (part := _numbers(store, name)) and part[0] == epoch
+    ]
+    path = store.memory_part(pack, epoch, max(numbers, default=-1) + 1)
     sink = _Sink(total, progress)
     write_file(path, lambda file: sink.write(file, bulk, new))
     return Log((*earlier.parts, Part(path.name, sink.bytes, sink.crc32)), added)
 
 
 def read(store: Store, pack: str, log: Log, bulk: Bulk) -> Bulk:
-    """Reads a log into a learner's own arrays, slice by slice.
+    """Reads a log into a learner's arrays, slice by slice.
 
-    Raises DamagedFile where a part is missing, or not what was written, or of other arrays: these hold anything then.
-    Raises StoreError if the disk does not answer.
+    Raises DamagedFile if a part is missing, damaged, or of other arrays; then the arrays have undefined content. Raises
+    StoreError if the disk does not answer.
     """
     if log.added.keys() != bulk.keys():
         raise DamagedFile(store.pack_folder(pack), "has a replay memory of other arrays", _LOST)
@@ -118,9 +115,9 @@ def read(store: Store, pack: str, log: Log, bulk: Bulk) -> Bulk:
 
 
 def tidy(store: Store, pack: str, epoch: int, log: Log) -> None:
-    """Removes parts of this lease epoch and of earlier ones that a log does not name, and parts half written.
+    """Removes parts of this lease epoch and of earlier ones that a log does not name, and unfinished parts.
 
-    For after a checkpoint names the log. A file that resists is left; the end of the pack removes it.
+    Call it after a checkpoint names the log. A file that cannot be removed stays until the pack ends.
     """
     named = {part.file for part in log.parts}
     with contextlib.suppress(OSError):
@@ -132,7 +129,7 @@ def tidy(store: Store, pack: str, epoch: int, log: Log) -> None:
 
 
 def bytes_on_disk(store: Store, pack: str) -> int:
-    """Bytes of the parts that lie in a pack's folder.  Raises StoreError."""
+    """Bytes of the parts in a pack's folder.  Raises StoreError."""
     found = 0
     for name in names(store.pack_folder(pack)):
         if _numbers(store, name) is not None:
@@ -142,7 +139,7 @@ def bytes_on_disk(store: Store, pack: str) -> int:
 
 
 class _Sink:
-    """Writes a part's header and entries, and counts and checks what it writes."""
+    """Writes a part's header and entries, with their number of bytes and checksum."""
 
     def __init__(self, total: int, progress: Progress) -> None:
         self.total, self.progress = total, progress
@@ -177,18 +174,26 @@ class _Sink:
         self.crc32 = zlib.crc32(content.data, self.crc32)
 
 
-def _begins_anew(bulk: Bulk, before: Log | None) -> bool:
-    """Whether all that is filled is written, in place of what was added since."""
-    if before is None or before.added.keys() != bulk.keys():
-        return True
-    if any(entries.added < before.added[name] for name, entries in bulk.items()):
-        return True  # it was emptied meanwhile
-    new = sum(entries.entry_bytes * len(entries.since(before.added[name])) for name, entries in bulk.items())
-    return new > 0 and before.bytes + new > GROWN * bytes_of(bulk)
+def _new_entries(bulk: Bulk, before: Log | None) -> tuple[Log, dict[str, range]]:
+    """The log that is continued, and the numbers of the entries after it: an empty log and all entries for a new one.
+
+    A log begins anew if the arrays differ, if the memory was emptied, or if the log would grow past `GROWN`.
+    """
+    same = before is not None and before.added.keys() == bulk.keys()
+    if before is not None and same and all(entries.added >= before.added[name] for name, entries in bulk.items()):
+        new = {name: entries.since(before.added[name]) for name, entries in bulk.items()}
+        size = _bytes_of(bulk, new)
+        if not size or before.bytes + size <= GROWN * bytes_of(bulk):
+            return before, new
+    return Log(), {name: entries.since(0) for name, entries in bulk.items()}
+
+
+def _bytes_of(bulk: Bulk, numbers: Mapping[str, range]) -> int:
+    return sum(bulk[name].entry_bytes * len(of_array) for name, of_array in numbers.items())
 
 
 def _fault_of(file: BinaryIO, part: Part, bulk: Bulk) -> str | None:
-    """Reads a part into the arrays.  Returns what is wrong with it, if anything is."""
+    """Reads a part into the arrays.  Returns its fault, if it has one."""
     size = os.fstat(file.fileno()).st_size
     if size != part.bytes:
         return f"has {size:,} bytes of the {part.bytes:,} that were written"
@@ -209,7 +214,7 @@ def _fault_of(file: BinaryIO, part: Part, bulk: Bulk) -> str | None:
 
 
 def _arrays_in(line: bytes, bulk: Bulk) -> list[tuple[str, range]] | None:
-    """The arrays of a part, each with the numbers of its entries; None where they are not those of a learner."""
+    """The arrays of a part, each with the numbers of its entries; None if they are not the learner's arrays."""
     try:
         arrays = json.loads(line)["arrays"]
         found = [(each["name"], range(each["first"], each["first"] + each["count"])) for each in arrays]
@@ -220,18 +225,13 @@ def _arrays_in(line: bytes, bulk: Bulk) -> list[tuple[str, range]] | None:
 
 
 def _flat(values: Array) -> Array:
-    """The bytes of an array whose numbers lie one behind the other."""
+    """The bytes of a contiguous array."""
     return values.reshape(-1).view(np.uint8)
 
 
 def _numbers(store: Store, name: str) -> tuple[int, int] | None:
-    """The epoch and the number of a part, or of one that is being written, by its file's name."""
+    """The epoch and the number of a part, also of an unfinished one, from its file's name."""
     stem, *numbers = name.split(".")
     if stem != store.memory_part("", 0, 0).name.partition(".")[0] or len(numbers) < 2:
         return None
     return (int(numbers[0]), int(numbers[1])) if numbers[0].isdecimal() and numbers[1].isdecimal() else None
-
-
-def _next_number(store: Store, pack: str, epoch: int) -> int:
-    found = [of[1] for name in names(store.pack_folder(pack)) if (of := _numbers(store, name)) and of[0] == epoch]
-    return max(found, default=-1) + 1

@@ -1,10 +1,10 @@
-"""A trained network out of the store, for those who want to look into it, measure it or act with it.
+"""A trained network from the store, to inspect it, measure it or act with it.
 
 from plasticity_lab.saved_network import load_network
 
 network = load_network("store", "0123456789ab")   # trained with save_weights=final
 logits = network(images, task=3)["logits"]         # a classifier's, in the pixel order of its fourth task
-action = network.act(observation)                  # a policy's likeliest, scaled as its training scaled
+action = network.act(observation)                  # a policy's most likely one, scaled as in training
 """
 
 from plasticity_lab.saved_network.classifier import SavedClassifier

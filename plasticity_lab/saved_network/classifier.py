@@ -1,4 +1,4 @@
-"""A saved network that classifies images, and the tasks that it has learned.
+"""A saved network that classifies images, with the tasks that it has learned.
 
 Legend: B images, C channels, H, W rows and columns, D pixels (C·H·W), O classes.
 """
@@ -23,7 +23,7 @@ from plasticity_lab.saved_network.network import Outputs, SavedNetwork, TensorOr
 
 @dataclass(frozen=True)
 class SavedClassifier(SavedNetwork):
-    """A classifier and the benchmark that it was trained on.  data: the folder of data sets, read where it is needed.
+    """A classifier and the benchmark that it was trained on.  data: the folder of data sets, read if it is needed.
 
     Tasks are counted from 0, as the column `task` of metrics has them.
     """
@@ -36,17 +36,16 @@ class SavedClassifier(SavedNetwork):
         return self.units(images, task)[0]
 
     def units(self, images: TensorOrArray, task: int | None = None) -> tuple[Outputs, Outputs]:
-        """The outputs, and what the activations give by unit name, (B, units) or (B, C, H, W)."""
+        """The outputs, and the activations by unit name, (B, units) or (B, C, H, W)."""
         return self._forward(self.prepared(images, task), self.model.only_body)
 
     def prepared(self, images: TensorOrArray, task: int | None = None) -> Tensor:
-        """Images as the network was given them, (B, D) float32.
+        """Images as inputs of the network, (B, D) float32.
 
-        images: (B, D), (B, C, H, W), or (B, H, W) where there is one channel; one image the same without B. uint8:
-        pixels as the files of the image set hold them, which are scaled here as the run's `benchmark.normalise` says.
-        Floats: scaled already. task: in whose pixel order they are laid; None: they are in the order that is meant.
-        Raises InputError; DataError where `normalise` is std and the image set, on which means and deviations are
-        measured, is not in the folder of data.
+        images: (B, D), (B, C, H, W), or (B, H, W) for one channel; a single image the same without B. uint8: pixels as
+        in the files of the image set, which are scaled here by the run's `benchmark.normalise`. Floats: scaled already.
+        task: the task whose pixel order is applied; None: the order is not changed. Raises InputError; DataError if
+        `normalise` is std and the image set, which provides means and deviations, is not in the folder of data.
         """
         pixels = in_rows(images, self._image)
         if pixels.dtype not in (torch.uint8, torch.float32):
@@ -60,25 +59,25 @@ class SavedClassifier(SavedNetwork):
         return pixels if pixels.dtype == torch.float32 else self._scaled(pixels)
 
     def pixel_order(self, task: int) -> NDArray[np.int64]:
-        """The pixel order of a task, (D,): the network was given pixel order[d] of an image as its d-th number.
+        """The pixel order of a task, (D,): the network's d-th input is pixel order[d] of an image.
 
-        0, 1, … where the task leaves pixels in place.
+        0, 1, … if the task does not permute pixels.
         """
         lesson = self.benchmark.lesson(self._outline, self.run.seed_of("stream_seed"), self._task(task))
         return np.arange(prod(self._image)) if lesson.pixels is None else lesson.pixels
 
     def lesson(self, task: int) -> Lesson:
-        """Which images of `image_set` a task has, and under which labels: for training, and held out.
+        """The images of `image_set` in a task, with their labels: for training, and held out.
 
-        Raises DataError where the image set is not in the folder of data.
+        Raises DataError if the image set is not in the folder of data.
         """
         return self.benchmark.lesson(self.image_set, self.run.seed_of("stream_seed"), self._task(task))
 
     def classes(self, task: int) -> dict[int, int]:
-        """For each output that a task's training images have as label, the class of `image_set` that it stands for.
+        """Output → class of `image_set`, for each label of a task's training images.
 
-        Where a benchmark calls the classes of each task 0, 1, …, these are others in every task. Raises InputError
-        where the labels are not classes but drawn for each image; DataError as `lesson`.
+        If a benchmark numbers the classes of each task 0, 1, …, they differ between tasks. Raises InputError if labels
+        are drawn for each image and stand for no classes; DataError as `lesson`.
         """
         lesson = self.lesson(task)
         pairs = np.unique(np.stack([lesson.labels, self.image_set.train_labels[lesson.images]]), axis=1)
@@ -91,12 +90,12 @@ class SavedClassifier(SavedNetwork):
 
     @cached_property
     def image_set(self) -> ImageSet:
-        """The images that the tasks are made of.  Raises DataError where they are not in the folder of data."""
+        """The images of the tasks.  Raises DataError if they are not in the folder of data."""
         return self.benchmark.resource(self.data)
 
     @cached_property
     def _outline(self) -> ImageSet:
-        """The same in shape and number, whether or not its files are there."""
+        """An image set of the same shape and number, with or without its files."""
         return self.benchmark.outline() or self.image_set
 
     @property

@@ -1,4 +1,4 @@
-"""From a run's record to its network: `load_network(store, run)`."""
+"""Loads the network of a run from its record: `load_network(store, run)`."""
 
 import os
 from collections.abc import Collection, Mapping
@@ -36,15 +36,15 @@ CPU = torch.device("cpu")
 
 
 def load_network(store: Store | str | os.PathLike[str], run: str, data: str | Path | None = None) -> SavedNetwork:
-    """The network of a finished run with the weights that were saved: a `SavedClassifier` where its benchmark is one of
-    labelled images, a `SavedPolicy` where its agent is PPO; of SAC the first critic, on images what acts.
+    """The network of a finished run with its saved weights: a `SavedClassifier` if its benchmark has labelled images, a
+    `SavedPolicy` if its agent is PPO; for SAC the first critic, on images the actor.
 
-    store: a Store, or the path of its folder. run: an id, or its beginning where no other run's is the same. data: the
-    folder of data sets; None: the usual one. Files of data are read only where an answer needs them.
+    store: a Store, or the path of its folder. run: an id, or a beginning that no other id shares. data: the folder of
+    data sets; None: the default. Data files are read only if a result needs them.
 
-    Raises StoreError where there is no record or no weights, or where they do not fit today's classes; CorruptRecord,
-    which is one, where a file is damaged; ConfigError where a class is gone; DataError where the shape of the images is
-    known from their files alone.
+    Raises StoreError if there is no record or no weights, or if they do not fit today's classes; CorruptRecord, a
+    subclass, if a file is damaged; ConfigError if a class does not exist any more; DataError if only the data files
+    tell the shape of the images.
     """
     store = store_of(store)
     record = read_record(store, run_named(store, run))
@@ -68,7 +68,7 @@ def load_network(store: Store | str | os.PathLike[str], run: str, data: str | Pa
 
 
 def _weights(store: Store, record: Mapping[str, Any]) -> dict[str, Tensor]:
-    """Raises StoreError where the run has kept none."""
+    """Raises StoreError if the run has kept none."""
     run = record["run"]
     weights = read_weights(store, run)
     if weights is not None:
@@ -83,9 +83,9 @@ def _weights(store: Store, record: Mapping[str, Any]) -> dict[str, Tensor]:
 def _fitting(
     model: Model, weights: Mapping[str, Tensor], record: Mapping[str, Any], of_no_network: Collection[str]
 ) -> dict[str, Tensor]:
-    """The weights with a run axis of one; of an agent of several networks those of the model's own alone.
+    """The weights with a run axis of one; if the agent has several networks, only the weights of the model.
 
-    of_no_network: as `Agent` has them. Raises StoreError where they are not the model's.
+    of_no_network: see `Agent`. Raises StoreError if they do not fit the model.
     """
     own = f"{model.prefix}." if model.prefix else ""
     parameters = {
@@ -105,7 +105,7 @@ def _fitting(
 
 
 def _normalisers(store: Store, run: Run, agent: PPO, bodies: Bodies) -> dict[str, Normaliser] | None:
-    """Body → what scales it; None where the run was scaled and its store is older than what says by what."""
+    """Body → its statistics; None if the run was scaled, but is older than files of statistics."""
     kept = read_statistics(store, run.id)
     if kept is None and agent.scales:
         return None

@@ -1,4 +1,4 @@
-"""A saved policy of PPO, with what scales its observations: to look into, to act with, and to play its test again.
+"""A saved policy of PPO with the scaling of its observations: to inspect it, act with it, and repeat its test.
 
 Legend: B observations, D numbers of one, A numbers of an action, E episodes.
 """
@@ -30,9 +30,8 @@ Statistics = dict[str, Tensor]
 class SavedPolicy(SavedNetwork):
     """A policy, and the bodies that it has learned to move.
 
-    body: which of them is meant; it must be named where there are several. normalisers: body → the statistics of the
-    training; None where they are missing (see `lacks_statistics`). packed: the same parameters as the training's tests
-    use them.
+    body: the name of a body; required if there are several. normalisers: body → the statistics of the training; None if
+    they are missing (see `lacks_statistics`). packed: the same parameters in the form that tests of the training use.
     """
 
     agent: PPO
@@ -41,25 +40,25 @@ class SavedPolicy(SavedNetwork):
     packed: PackedNetwork
 
     def __call__(self, observations: TensorOrArray, body: str | None = None, prepared: bool = False) -> Outputs:
-        """The outputs: "policy" and "value", and "log_std" where actions are numbers, (B, O) each.
+        """The outputs: "policy" and "value", and "log_std" for continuous actions, (B, O) each.
 
-        observations: as the body shows them, or `prepared`: as the method of that name gives them. The value is that of
-        rewards as they were learned from: of scaled ones, where the agent scales rewards.
+        observations: of the body, or `prepared`: as the method of that name returns them. If the agent scales rewards,
+        the value is that of scaled rewards.
         """
         return self.units(observations, body, prepared)[0]
 
     def units(
         self, observations: TensorOrArray, body: str | None = None, prepared: bool = False
     ) -> tuple[Outputs, Outputs]:
-        """The outputs, and what the activations give by unit name, (B, units)."""
+        """The outputs, and the activations by unit name, (B, units)."""
         x = self._rows(observations, body).to(torch.float32) if prepared else self.prepared(observations, body)
         return self._forward(x, self._body(body))
 
     def prepared(self, observations: TensorOrArray, body: str | None = None) -> Tensor:
-        """Observations (B, D), as the body shows them → as the network was given them, float32; pixels as 0 … 1.
+        """Observations (B, D) of the body → inputs of the network, float32; pixels as 0 … 1.
 
-        Scaled by the statistics of the training and cut off, where the agent's `normalise_observations` says so.
-        Raises InputError; StoreError where the statistics are missing.
+        Scaled by the statistics of the training and clipped, if the agent has `normalise_observations`.
+        Raises InputError; StoreError if the statistics are missing.
         """
         shown = self._shown(observations, body)
         normaliser = self._normaliser(self._body(body))
@@ -73,10 +72,10 @@ class SavedPolicy(SavedNetwork):
         return torch.from_numpy(normaliser.scaled(shown.reshape(1, -1, shown.shape[-1]).numpy())).reshape(shown.shape)
 
     def act(self, observations: TensorOrArray, body: str | None = None) -> NDArray[np.float32] | NDArray[np.int64]:
-        """The likeliest actions, as the body is given them: (B,) whole numbers, or (B, A) within its bounds where the
-        agent's `clip_action` says so.
+        """The most likely actions for the body: (B,) integers, or (B, A), clipped to its bounds if the agent has
+        `clip_action`.
 
-        observations: as the body shows them, (B, D); of one alone, (D,), the action alone. Raises as `prepared`.
+        observations: of the body, (B, D); for a single one, (D,), a single action. Raises as `prepared`.
         """
         name = self._body(body)
         shown, normaliser = self._shown(observations, body), self._normaliser(name)
@@ -86,25 +85,27 @@ class SavedPolicy(SavedNetwork):
         return actions if shown.dim() > 1 else actions[0]
 
     def test_returns(self, body: str | None = None, frictions: Sequence[float] | None = None) -> NDArray[np.float64]:
-        """The return of each test episode, (E,), in the environments in which the training tests; −∞ where one broke.
+        """The return of each test episode, (E,), in the test environments of the training; −∞ if one broke.
 
-        frictions: by what to multiply that of each episode; None: the benchmark's own test. Raises InputError where the
-        benchmark has none, or the body no friction; DataError where a package is missing; StoreError as `prepared`.
+        frictions: a factor of the friction for each episode; None: the benchmark's test. Raises InputError if the
+        benchmark has no test, or the body no friction; DataError if a package is missing; StoreError as `prepared`.
         """
         return self._played(body, frictions)[0]
 
     def test_return(self, body: str | None = None, frictions: Sequence[float] | None = None) -> float:
-        """Their mean, as the column `test_return` of metrics has it: the same bits after the last task of a run that
-        was trained on the CPU, if no intervention changes the parameters after that test.
+        """The mean of `test_returns`, as in the column `test_return` of metrics.
+
+        It has the same bits after the last task of a run that was trained on the CPU, if no intervention changes the
+        parameters after that test.
         """
         return float(mean_return(self._played(body, frictions))[0])
 
     @property
     def statistics(self) -> dict[str, Statistics]:
-        """Body → what scales its observations and rewards: "observations.mean" and "observations.variance" (D,),
-        "observations.count" (), and the same of "rewards"; {} where the agent scales nothing.
+        """Body → the statistics that scale its observations and rewards: "observations.mean" and
+        "observations.variance" (D,), "observations.count" (), and the same of "rewards"; {} if nothing is scaled.
 
-        Raises StoreError where they are missing.
+        Raises StoreError if they are missing.
         """
         if self.normalisers is None:
             raise self._missing()
@@ -117,14 +118,14 @@ class SavedPolicy(SavedNetwork):
 
     @property
     def lacks_statistics(self) -> bool:
-        """Whether the agent scales observations or rewards, and the store does not say by what."""
+        """Whether the agent scales observations or rewards, and the store lacks the statistics."""
         return self.normalisers is None
 
     def _rows(self, observations: TensorOrArray, body: str | None) -> Tensor:
         return in_rows(observations, self.model.inputs[self._body(body)])
 
     def _shown(self, observations: TensorOrArray, body: str | None) -> Tensor:
-        """As the body shows them.  Raises InputError where it shows pixels and these are none."""
+        """Observations of the body.  Raises InputError if it shows pixels and these are no pixels."""
         rows = self._rows(observations, body)
         if self._shows_pixels(self._body(body)) and (rows.is_floating_point() or (rows != rows.to(torch.uint8)).any()):
             raise InputError(
@@ -137,7 +138,7 @@ class SavedPolicy(SavedNetwork):
         return self.benchmark.outline().by_name[body].dtype == "uint8"
 
     def _normaliser(self, body: str) -> Normaliser | None:
-        """What scales a body's observations; None where nothing does."""
+        """The statistics that scale a body's observations; None if they are not scaled."""
         if not self.agent.normalise_observations:
             return None
         if self.normalisers is None:
