@@ -4,6 +4,7 @@ Legend: K runs, B examples, I inputs, O outputs or output channels, P numbers of
 C channels or columns, H, W rows and columns of an image, R rows, S columns of windows.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -119,58 +120,67 @@ def softmax(x_NRC: Tensor, of_columns: bool, there: int) -> Tensor:
     return _Softmax.apply(x_NRC.contiguous(), of_columns, there)
 
 
+def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    return x.new_empty(weight.shape[0], x.shape[1], weight.shape[2])
+
+
+def _linear_input(delta: Tensor, weight: Tensor) -> Tensor:
+    return delta.new_empty(*delta.shape[:2], weight.shape[1])
+
+
+def _linear_weight(x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
+    runs, inputs, outputs = x.shape[0], x.shape[2], delta.shape[2]
+    return x.new_empty(runs, inputs, outputs), x.new_empty(runs, 1, outputs)
+
+
+def _step(*_: Tensor) -> None:
+    return None
+
+
+def _conv(x: Tensor, weight: Tensor, bias: Tensor, kernel: int, margin: int) -> Tensor:
+    return x.new_empty(*x.shape[:2], *(side + 2 * margin - kernel + 1 for side in x.shape[2:4]), weight.shape[2])
+
+
+def _conv_input(delta: Tensor, weight: Tensor, kernel: int, margin: int) -> Tensor:
+    image = (side + kernel - 1 - 2 * margin for side in delta.shape[2:4])
+    return delta.new_empty(*delta.shape[:2], *image, weight.shape[1] // kernel**2)
+
+
+def _conv_weight(x: Tensor, delta: Tensor, kernel: int, margin: int) -> tuple[Tensor, Tensor]:
+    runs, outputs = len(x), delta.shape[4]
+    return x.new_empty(runs, x.shape[4] * kernel**2, outputs), x.new_empty(runs, 1, outputs)
+
+
+def _pool(x: Tensor, size: int, stride: int, above: int, left: int, high: int, wide: int) -> tuple[Tensor, Tensor]:
+    shape = x.shape[0], high, wide, x.shape[3]
+    return x.new_empty(shape), x.new_empty(shape)
+
+
+def _pool_input(
+    delta: Tensor, where: Tensor, size: int, stride: int, above: int, left: int, rows: int, columns: int
+) -> Tensor:
+    return delta.new_empty(delta.shape[0], rows, columns, delta.shape[3])
+
+
+def _softmax(x: Tensor, of_columns: bool, there: int) -> Tensor:
+    return torch.empty_like(x)
+
+
+def _softmax_input(delta: Tensor, shares: Tensor, of_columns: bool) -> Tensor:
+    return torch.empty_like(shares)
+
+
+RESULTS: dict[str, Callable[..., Any]] = {
+    "linear": _linear, "linear_input": _linear_input, "linear_weight": _linear_weight,
+    "linear_adam": _step, "linear_sgd": _step,
+    "conv": _conv, "conv_input": _conv_input, "conv_weight": _conv_weight,
+    "pool": _pool, "pool_input": _pool_input,
+    "softmax": _softmax, "softmax_input": _softmax_input,
+}  # fmt: skip
+"""Operator → a function with the operator's arguments that returns empty tensors of the shapes of its results."""
+
+
 def tell_shapes() -> None:
     """Tells torch the shapes of the operators' results; once, when they are defined."""
-    fake = torch.library.register_fake
-
-    @fake("plasticity_lab::linear")
-    def _(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        return x.new_empty(weight.shape[0], x.shape[1], weight.shape[2])
-
-    @fake("plasticity_lab::linear_input")
-    def _(delta: Tensor, weight: Tensor) -> Tensor:
-        return delta.new_empty(*delta.shape[:2], weight.shape[1])
-
-    @fake("plasticity_lab::linear_weight")
-    def _(x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
-        shape = x.shape[0], x.shape[2], delta.shape[2]
-        return x.new_empty(shape), x.new_empty(shape[0], 1, shape[2])
-
-    for step in ("linear_adam", "linear_sgd"):
-
-        @fake(f"plasticity_lab::{step}")
-        def _(*_: Tensor) -> None:
-            return None
-
-    @fake("plasticity_lab::conv")
-    def _(x: Tensor, weight: Tensor, bias: Tensor, kernel: int, margin: int) -> Tensor:
-        return x.new_empty(*x.shape[:2], *(side + 2 * margin - kernel + 1 for side in x.shape[2:4]), weight.shape[2])
-
-    @fake("plasticity_lab::conv_input")
-    def _(delta: Tensor, weight: Tensor, kernel: int, margin: int) -> Tensor:
-        image = (side + kernel - 1 - 2 * margin for side in delta.shape[2:4])
-        return delta.new_empty(*delta.shape[:2], *image, weight.shape[1] // kernel**2)
-
-    @fake("plasticity_lab::conv_weight")
-    def _(x: Tensor, delta: Tensor, kernel: int, margin: int) -> tuple[Tensor, Tensor]:
-        runs, outputs = len(x), delta.shape[4]
-        return x.new_empty(runs, x.shape[4] * kernel**2, outputs), x.new_empty(runs, 1, outputs)
-
-    @fake("plasticity_lab::pool")
-    def _(x: Tensor, size: int, stride: int, above: int, left: int, high: int, wide: int) -> tuple[Tensor, Tensor]:
-        shape = x.shape[0], high, wide, x.shape[3]
-        return x.new_empty(shape), x.new_empty(shape)
-
-    @fake("plasticity_lab::pool_input")
-    def _(
-        delta: Tensor, where: Tensor, size: int, stride: int, above: int, left: int, rows: int, columns: int
-    ) -> Tensor:
-        return delta.new_empty(delta.shape[0], rows, columns, delta.shape[3])
-
-    @fake("plasticity_lab::softmax")
-    def _(x: Tensor, of_columns: bool, there: int) -> Tensor:
-        return torch.empty_like(x)
-
-    @fake("plasticity_lab::softmax_input")
-    def _(delta: Tensor, shares: Tensor, of_columns: bool) -> Tensor:
-        return torch.empty_like(shares)
+    for operator, result in RESULTS.items():
+        torch.library.register_fake(f"plasticity_lab::{operator}", result)

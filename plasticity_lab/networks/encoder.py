@@ -104,14 +104,15 @@ class Encoder(Network):
     ) -> dict[str, Tensor]:
         """Pixels, channel by channel (K, B, C·H·W) → the outputs, name → (K, B, O)."""
         layers, sites = self.counts
-        maps, behind = self.mapped(design, parameters, x_KBD, activate), design.layers[layers:]
-        outputs = list(design.outputs)
+        maps = self.mapped(design, parameters, x_KBD, activate)
+        behind, last = design.layers[layers : -len(design.outputs)], design.layers[-len(design.outputs) :]
         if self.head.takes_tokens:
             if self.tokens.kind == PER_LEARNED_PATCH:
                 patches, *behind = behind
                 maps = patches(parameters, maps)
             maps = self.tokens.of(maps)
-        return self.head.forward(behind, outputs, parameters, maps, lambda site, h: activate(sites + site, h))
+        h, losses = self.head.forward(behind, parameters, maps, lambda site, h: activate(sites + site, h))
+        return {name: layer(parameters, h) for name, layer in zip(design.outputs, last, strict=True)} | losses
 
     def mapped(self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate) -> Tensor:
         """Pixels (K, B, C·H·W) → the feature map, and zeros behind it where the design asks for more rows."""

@@ -146,21 +146,39 @@ def squared_gradients(
     layers add up the squares (`Layer.squares`), and an activation learns few numbers.
     Raises OwnClassError if a layer's rows are not the examples (see `check_rows`).
     """
-    there = x_KBD.shape[1]
-    x = pad(x_KBD, (0, 0, 0, aligned(there) - there))
-    taps: list[tuple[Tap, Tap | None]] = []
+    examples = x_KBD.shape[1]
+    x = pad(x_KBD, (0, 0, 0, aligned(examples) - examples))
     fixed = {name: value.detach() for name, value in parameters.items()}
     learned = {
         name: value.unsqueeze(1).repeat(1, x.shape[1], 1).requires_grad_()
         for name, value in fixed.items()
         if name in model.learned_by_activation
     }
+    taps: list[tuple[Tap, Tap | None]] = []
 
     def tap_of(layer: Layer) -> Tap:
         within = Tap(layer.layer) if isinstance(layer, StackedNormed) else None
         tap = Tap(layer if within is None else replace(layer, layer=within))
         taps.append((tap, within))
         return tap
+
+    design = replace(model.design, layers=[tap_of(layer) for layer in model.design.layers])
+    with torch.enable_grad():
+        activate = _by_example(model, shape, learned)
+        outputs = model.network.forward(design, fixed, x, activate, body or model.only_body)
+        answered = {name: value[:, :examples] for name, value in outputs.items() if name not in design.losses}
+        total = of(answered, answers).sum()
+    passed = [tap for pair in taps for tap in pair if tap is not None and tap.passed]
+    places = [*(tap.place for tap in passed), *learned.values()]
+    gradients = torch.autograd.grad(total, places, allow_unused=True, materialize_grads=True)
+    squares = _squares_of_layers(taps, dict(zip(passed, gradients, strict=False)), fixed, x.shape[1])
+    for name, gradient in zip(learned, gradients[len(passed) :], strict=True):
+        squares[name] = torch.stack([own.square().sum(dim=0) for own in gradient.unbind()])
+    return squares
+
+
+def _by_example(model: Model, shape: Mapping[str, Tensor], learned: Mapping[str, Tensor]) -> Activate:
+    """The activation with learned values for each example, (K, B, n)."""
 
     def activate(site: int, h: Tensor) -> Tensor:
         unit = model.units[site]
@@ -174,22 +192,18 @@ def squared_gradients(
         made = model.activation(apart, Site(shapes, values)).squeeze(1).unflatten(0, h.shape[:2])
         return unit.experts_first(made)
 
-    design = replace(model.design, layers=[tap_of(layer) for layer in model.design.layers])
-    with torch.enable_grad():
-        outputs = model.network.forward(design, fixed, x, activate, body or model.only_body)
-        answered = {name: value[:, :there] for name, value in outputs.items() if name not in design.losses}
-        total = of(answered, answers).sum()
-    passed = [tap for pair in taps for tap in pair if tap is not None and tap.passed]
-    places = [*(tap.place for tap in passed), *learned.values()]
-    gradients = torch.autograd.grad(total, places, allow_unused=True, materialize_grads=True)
-    by_tap = dict(zip(passed, gradients, strict=False))
+    return activate
+
+
+def _squares_of_layers(
+    taps: list[tuple[Tap, Tap | None]], gradients: Mapping[Tap, Tensor], parameters: Mapping[str, Tensor], examples: int
+) -> dict[str, Tensor]:
+    """The squares of the parameters of tapped layers.  taps: layers, each with the layer within a normalised one."""
     squares: dict[str, Tensor] = {}
     for tap, within in taps:
         if tap.passed:
-            check_rows(tap.layer, tap.given, tap.calls, x.shape[1])
-            squares |= tap.layer.squares(fixed, tap.given if within is None else within.made, by_tap[tap])
+            check_rows(tap.layer, tap.given, tap.calls, examples)
+            squares |= tap.layer.squares(parameters, tap.given if within is None else within.made, gradients[tap])
         if within is not None and within.passed:
-            squares |= within.layer.squares(fixed, within.given, by_tap[within])
-    for name, gradient in zip(learned, gradients[len(passed) :], strict=True):
-        squares[name] = torch.stack([own.square().sum(dim=0) for own in gradient.unbind()])
+            squares |= within.layer.squares(parameters, within.given, gradients[within])
     return squares

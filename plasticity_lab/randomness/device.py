@@ -1,6 +1,9 @@
-"""Numbers drawn on the device: Philox-4×32-10 in tensor arithmetic, a function of (run, step, element) alone.
+"""Numbers drawn on the device: Philox-4×32-10, a function of (run, step, element) alone.
 
-Legend: K runs, L lanes (four elements each), E elements of one run.
+In compiled code and on a GPU it is tensor arithmetic. In eager mode on a CPU it is NumPy: the same bits in a fraction
+of the time: fewer masks of unsigned words, no dispatch of some 150 operations, and blocks that stay in the cache.
+
+Legend: K runs, G of them at a time, L lanes (four elements each), E elements of one run.
 Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; tests hold it to the published vectors.
 """
 
@@ -8,19 +11,23 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from plasticity_lab.randomness import on_cpu
 from plasticity_lab.randomness.host import stream_key
 
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 WEYL = 0x9E3779B9, 0xBB67AE85
 WORD = 0xFFFFFFFF
 ROUNDS = 10
+BLOCK = 8192
+"""Lanes computed at a time by NumPy, so that the numbers of a round stay in the cache."""
+
+Words = NDArray[np.uint64]
 
 
 def run_keys(seeds: Sequence[int], purpose: str, device: torch.device | str = "cpu") -> Tensor:
-    """Two 32-bit key words for each run, as (K, 2) int64.  A hash, so that near seeds have far keys."""
+    """Two 32-bit key words for each run, as (K, 2) int64: a hash, so that similar seeds have different keys."""
     words = [[(stream_key(seed, purpose) >> shift) & WORD for shift in (0, 32)] for seed in seeds]
     return torch.tensor(words, dtype=torch.int64, device=device)
 
@@ -43,23 +50,59 @@ def philox(key_K2: Tensor, counters: Sequence[Tensor | int]) -> tuple[Tensor, Te
 def uniforms(key_K2: Tensor, step: Tensor, elements: int) -> Tensor:
     """Numbers in [0, 1) on a grid of 2⁻²⁴, float32 (K, E).  step () int64, counted through the run.
 
-    Four of the elements share a lane: the numbers are a function of E too, which all runs of a pack share.
+    Four elements share a lane, so the numbers depend on E too, which all runs of a pack share.
     """
     if key_K2.device.type == "cpu" and not torch.compiler.is_compiling():
-        keys = np.array(key_K2.tolist(), np.int64)  # a tensor shows no memory while gradients are traced
-        found = on_cpu.uniforms(keys, int(step), elements, ROUNDS, MULTIPLIERS, WEYL)
-        return torch.from_numpy(found)
+        keys = np.array(key_K2.tolist(), np.int64)  # a tensor has no memory while gradients are traced
+        return torch.from_numpy(_by_numpy(keys, int(step), elements))
     return _in_tensors(key_K2, step, elements)
 
 
 def _in_tensors(key_K2: Tensor, step: Tensor, elements: int) -> Tensor:
-    """`uniforms` where tensors are compiled, or lie on a GPU."""
+    """`uniforms` in compiled code, or on a GPU."""
     lanes = (elements + 3) // 4
     lane = torch.arange(lanes, device=key_K2.device).unsqueeze(0)
     if key_K2.device.type != "cpu":
-        # 0 that a compiler does not know: for places alone, torch 2.11 takes 32 bits, which the products exceed.
+        # A 0 that the compiler cannot see: for constants torch 2.11 takes 32 bits, which the products exceed.
         lane = lane + (key_K2[:1, :1] & 0)
     words = philox(key_K2, (lane, torch.zeros_like(lane), step & WORD, (step >> 32) & WORD))
-    # Floats before they are put side by side: compiled, they take half the memory of the words.
+    # Converted before they are stacked: compiled, floats take half the memory of the words.
     values = torch.stack([(word >> 8).to(torch.float32) * 2.0**-24 for word in words], dim=1)
     return values.reshape(key_K2.shape[0], 4 * lanes)[:, :elements]
+
+
+def _by_numpy(key_K2: NDArray[np.int64], step: int, elements: int) -> NDArray[np.float32]:
+    """`uniforms` by NumPy, (K, E)."""
+    runs, lanes = len(key_K2), (elements + 3) // 4
+    values = np.empty((runs, 4, lanes), np.float32)
+    at = np.arange(ROUNDS, dtype=np.uint64).reshape(-1, 1, 1, 1)
+    weyl = np.array(WEYL, np.uint64)[:, None]
+    keys = (key_K2.astype(np.uint64)[..., None] + at * weyl) & np.uint64(WORD)  # (rounds, K, 2, 1)
+    group = max(1, BLOCK // max(1, lanes))
+    for first in range(0, runs, group):
+        for begin in range(0, lanes, BLOCK):
+            lane = np.arange(begin, min(lanes, begin + BLOCK), dtype=np.uint64)
+            for row, word in enumerate(_philox_by_numpy(lane, step, keys[:, first : first + group])):
+                word >>= np.uint64(8)
+                into = values[first : first + group, row, begin : begin + len(lane)]
+                np.multiply(word.astype(np.float32), np.float32(2.0**-24), out=into)
+    return values.reshape(runs, 4 * lanes)[:, :elements]
+
+
+def _philox_by_numpy(lane_L: Words, step: int, keys: Words) -> tuple[Words, Words, Words, Words]:
+    """`philox` of these lanes at a step, (G, L) each.  keys (rounds, G, 2, 1)."""
+    by0, by1 = map(np.uint64, MULTIPLIERS)
+    mask, half = np.uint64(WORD), np.uint64(32)
+    shape = (keys.shape[1], len(lane_L))
+    c0, c1 = np.broadcast_to(lane_L, shape), np.zeros(shape, np.uint64)
+    c2, c3 = (np.full(shape, step >> shift & WORD, np.uint64) for shift in (0, 32))
+    for key in keys:
+        p0, p1 = c0 * by0, c2 * by1
+        c1 ^= key[:, 0]
+        c1 ^= p1 >> half
+        c3 ^= key[:, 1]
+        c3 ^= p0 >> half
+        p0 &= mask
+        p1 &= mask
+        c0, c1, c2, c3 = c1, p1, c3, p0
+    return c0, c1, c2, c3

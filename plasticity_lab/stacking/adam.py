@@ -19,7 +19,7 @@ class Adam(WithFusedStep):
 
     moments = ("first", "second")
     kernel = "linear_adam"
-    fused_step: ClassVar[Any] = staticmethod(torch._fused_adam_)
+    fused_step: ClassVar[Any] = staticmethod(torch._fused_adam_)  # pyright: ignore[reportPrivateImportUsage]
 
     def __init__(
         self, lr: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8, reset: str = "never"

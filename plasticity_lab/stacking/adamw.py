@@ -18,7 +18,7 @@ class AdamW(Adam):
     `reset`: never (the moments cross tasks) or task (they are reset).
     """
 
-    fused_step: ClassVar[Any] = staticmethod(torch._fused_adamw_)
+    fused_step: ClassVar[Any] = staticmethod(torch._fused_adamw_)  # pyright: ignore[reportPrivateImportUsage]
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ Legend: K runs, E slices of a parameter, S steps.
 
 from collections.abc import Iterator, Mapping
 from math import inf, nan
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -191,4 +191,5 @@ def norms(gradients: Tensors) -> Tensor:
     The sums of the tensors are added one after the other. Stacked into one tensor they would be copied, and torch 2.13
     cannot compile some updates with such a copy (a KeyError of inductor).
     """
-    return sum(run_sums(gradient.square()) for gradient in gradients.values()).sqrt()
+    total: Any = sum(run_sums(gradient.square()) for gradient in gradients.values())
+    return total.sqrt()

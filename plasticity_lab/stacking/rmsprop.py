@@ -59,7 +59,7 @@ class RMSprop(WithFusedStep):
         for (own, gradient, first, square), (lr, alpha, epsilon, decay) in zip(
             runs, run_settings(settings, "lr", "alpha", "epsilon", "weight_decay"), strict=True
         ):
-            torch._fused_adam_(
+            torch._fused_adam_(  # pyright: ignore[reportPrivateImportUsage]
                 own, gradient, first, square, [], counts,
                 lr=lr, beta1=0.0, beta2=alpha, weight_decay=decay, eps=epsilon, amsgrad=False, maximize=False,
             )  # fmt: skip

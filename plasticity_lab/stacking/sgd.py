@@ -47,7 +47,7 @@ class SGD(WithFusedStep):
         for (own, gradient, velocity), (lr, momentum, decay) in zip(
             runs, run_settings(settings, "lr", "momentum", "weight_decay"), strict=True
         ):
-            torch._fused_sgd_(
+            torch._fused_sgd_(  # pyright: ignore[reportPrivateImportUsage]
                 own, gradient, velocity if momentum else [],  # without momentum the kernel takes no velocity
                 lr=lr, momentum=momentum, weight_decay=decay, dampening=0.0, nesterov=False, maximize=False,
                 is_first_step=False,

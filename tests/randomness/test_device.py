@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from plasticity_lab.randomness import on_cpu
-from plasticity_lab.randomness.device import philox, run_keys, uniforms
+from plasticity_lab.randomness.device import BLOCK, philox, run_keys, uniforms
 
 RUNS, STEPS, ELEMENTS = 16, 64, 512
 SIGMAS = 5
@@ -89,7 +88,7 @@ def test_every_coordinate_changes_the_numbers():
     assert len(drawn) == len(at)
 
 
-@pytest.mark.parametrize("elements", [1, 10, 4 * on_cpu.BLOCK - 3, 4 * on_cpu.BLOCK + 5])
+@pytest.mark.parametrize("elements", [1, 10, 4 * BLOCK - 3, 4 * BLOCK + 5])
 @pytest.mark.parametrize("step", [0, 7, 2**33 + 5])
 def test_on_a_cpu_numpy_gives_the_same_numbers_as_tensors(monkeypatch, elements, step):
     keys = torch.cat([run_keys(range(4), "activation"), torch.tensor([[0xFFFFFFFF, 0xFFFFFFFF]])])

@@ -39,19 +39,13 @@ class Dense(Head):
         return HeadDesign([*hidden, *outputs.layers], units, outputs.names, receiving)
 
     def forward(
-        self,
-        layers: Sequence[Layer],
-        outputs: Sequence[str],
-        parameters: Mapping[str, Tensor],
-        maps_KBCHW: Tensor,
-        activate: Activate,
-    ) -> dict[str, Tensor]:
-        """The row → hidden layers → the outputs."""
+        self, layers: Sequence[Layer], parameters: Mapping[str, Tensor], maps_KBCHW: Tensor, activate: Activate
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The row → hidden layers."""
         h = self.row(maps_KBCHW)
-        hidden, answering = layers[: -len(outputs)], layers[-len(outputs) :]
-        for site, layer in enumerate(hidden):
+        for site, layer in enumerate(layers):
             h = activate(site, layer(parameters, h))
-        return {name: layer(parameters, h) for name, layer in zip(outputs, answering, strict=True)}
+        return h, {}
 
 
 class Flatten(Dense):

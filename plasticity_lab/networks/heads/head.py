@@ -66,16 +66,11 @@ class Head(Component):
         raise NotImplementedError
 
     def forward(
-        self,
-        layers: Sequence[Layer],
-        outputs: Sequence[str],
-        parameters: Mapping[str, Tensor],
-        maps_KBCHW: Tensor,
-        activate: Activate,
-    ) -> dict[str, Tensor]:
-        """The feature maps → the outputs, name → (K, B, O).
+        self, layers: Sequence[Layer], parameters: Mapping[str, Tensor], maps_KBCHW: Tensor, activate: Activate
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The feature maps, or tokens → the features that the output layers receive, (K, B, D), and the head's losses.
 
-        layers: those of the design, in its order, by names of their own where the network has a prefix. outputs: the
-        names of what the last of them answer. activate: the activation at the n-th of the head's own units.
+        layers: those of the design without the output layers, in its order. activate: the activation at the n-th of the
+        head's own units.
         """
         raise NotImplementedError

@@ -114,15 +114,10 @@ class MoE(Head):
         return HeadDesign([*layers, *outputs.layers], places, outputs.names, ("router", hidden), losses)
 
     def forward(
-        self,
-        layers: Sequence[Layer],
-        outputs: Sequence[str],
-        parameters: Mapping[str, Tensor],
-        tokens_KBMD: Tensor,
-        activate: Activate,
-    ) -> dict[str, Tensor]:
-        """The tokens → the outputs."""
-        router, first, second, *others = layers
+        self, layers: Sequence[Layer], parameters: Mapping[str, Tensor], tokens_KBMD: Tensor, activate: Activate
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The tokens → what they get from the experts, in one row, perhaps through the further layer."""
+        router, first, second, *further = layers
         there = tokens_KBMD.shape[2]
         # Matrices whose rows and columns are multiples of 4: a run's products have the same bits in any pack.
         tokens = pad(tokens_KBMD, (0, 0, 0, aligned(there) - there))
@@ -136,10 +131,9 @@ class MoE(Head):
         given = _times(dispatch, tokens)[:, :, :count].unflatten(2, (self.experts, slots))
         made = second(parameters, activate(0, first(parameters, given))).flatten(2, 3)
         h = _times(combine, pad(made, (0, 0, 0, more)))[:, :, :there].flatten(2)
-        if self.further_layer:
-            further, *others = others
-            h = activate(1, further(parameters, h))
-        return {name: layer(parameters, h) for name, layer in zip(outputs, others, strict=True)} | losses
+        for layer in further:
+            h = activate(1, layer(parameters, h))
+        return h, losses
 
     def _first(self, encoded: Encoded, inputs: int, units: int, slots: int) -> Layer:
         """The experts' first layer, noisy where the agent asks for it."""

@@ -52,20 +52,14 @@ class Tokenised(Head):
         return HeadDesign([layer, *outputs.layers], [place], outputs.names, (name,))
 
     def forward(
-        self,
-        layers: Sequence[Layer],
-        outputs: Sequence[str],
-        parameters: Mapping[str, Tensor],
-        tokens_KBMD: Tensor,
-        activate: Activate,
-    ) -> dict[str, Tensor]:
-        """The tokens → the outputs."""
-        dense, *others = layers
+        self, layers: Sequence[Layer], parameters: Mapping[str, Tensor], tokens_KBMD: Tensor, activate: Activate
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The tokens → their sum or mean behind the layer."""
+        (dense,) = layers
         examples, tokens = tokens_KBMD.shape[1:3]
         h = dense(parameters, tokens_KBMD.flatten(1, 2)).unflatten(1, (examples, tokens))
         h = activate(0, h.movedim(3, 2).unsqueeze(4)).flatten(3).transpose(2, 3)  # (K, B, M, U)
         each = h.contiguous().flatten(0, 1)
         share = 1.0 if self.pooled == "sum" else 1 / tokens
         shares = torch.full(each.shape[:2], share, dtype=each.dtype, device=each.device)
-        row = row_times(shares, each).unflatten(0, h.shape[:2])
-        return {name: layer(parameters, row) for name, layer in zip(outputs, others, strict=True)}
+        return row_times(shares, each).unflatten(0, h.shape[:2]), {}
