@@ -3,15 +3,11 @@ import pytest
 import torch
 
 from plasticity_lab.activations.crelu import CReLU
-from plasticity_lab.component import build
-from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.continual_backprop import ContinualBackprop
 from plasticity_lab.networks.cnn import CNN
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.host import host_stream
 from tests.helpers.situations import after, begun, changed_columns, copied, silent
-
-CBP = "plasticity_lab.interventions.continual_backprop.ContinualBackprop"
 
 
 def some(now, update: int) -> dict[str, torch.Tensor]:
@@ -181,16 +177,3 @@ def _would_be(pack, now, hidden):
     """The utility of the first place's units after one more update."""
     looked = now._replace(hidden=hidden)
     return pack[0].after_step(looked)["hidden1.utility"][0]
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"strength": 1.5}, "strength is 1.5; it must be at least 0 and at most 1"),
-        ({"decay": 1.0}, "decay is 1.0; it must be at least 0 and below 1"),
-        ({"every": 0}, "every is 0; it must be at least 1"),
-    ],
-)
-def test_bad_settings_are_refused(settings, words):
-    with pytest.raises(ConfigError, match=words):
-        build("intervention", "continual_backprop", CBP, settings)

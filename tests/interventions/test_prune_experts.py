@@ -118,9 +118,3 @@ def test_each_run_closes_its_own_and_a_target_follows_by_its_next_copy():
 def test_one_expert_must_stay():
     with pytest.raises(ConfigError, match=r"there must be 3 experts or more .*head\.experts is 2"):
         packed(2, intervention=(TARGET, {"count": 2}))
-
-
-@pytest.mark.parametrize("wrong", [{"count": 0}, {"first": 0}, {"apart": -1}])
-def test_settings_that_mean_nothing_are_refused(wrong):
-    with pytest.raises(ConfigError, match=f"intervention.{next(iter(wrong))}"):
-        PruneExperts(**wrong)

@@ -3,14 +3,10 @@ import torch
 
 from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.swiglu import SwiGLU
-from plasticity_lab.component import build
-from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.redo import ReDo
 from plasticity_lab.networks.cnn import CNN
 from plasticity_lab.networks.mlp import MLP
 from tests.helpers.situations import after, begun, changed_columns, copied, silent
-
-REDO = "plasticity_lab.interventions.redo.ReDo"
 
 
 def active(now, **sizes: list[float]):
@@ -156,8 +152,3 @@ def test_activity_is_averaged_over_updates_and_examples():
     assert now.state["hidden1.size"][0].tolist() == pytest.approx([4 * (1 - 0.75**3), 0, 1 - 0.75**3, 2 - 2 * 0.75**3])
     now = after(pack, now, active(now, hidden1=[4.0, 8.0, 1.0, 2.0]), torch.tensor([0.0, 0.0, 0.5, 0.5]))
     assert now.state["hidden1.size"][0].tolist()[:2] == pytest.approx([4 * (0.75 - 0.75**4), 0])
-
-
-def test_bad_settings_are_refused():
-    with pytest.raises(ConfigError, match=r"average.*\b0\b"):
-        build("intervention", "redo", REDO, {"average": 0})

@@ -7,7 +7,7 @@ import torch
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.interventions.reset_experts import ResetExperts, most_dormant
+from plasticity_lab.interventions.reset_experts import most_dormant
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Shapes
 from plasticity_lab.stacking.adam import Adam
@@ -155,18 +155,6 @@ def test_a_slice_that_began_later_takes_the_steps_of_a_run_that_began_then(optim
             now = {name: values[0] for name, values in rows.items()}
             optimizer.update({"w": weight}, {"w": gradient[k : k + 1, e]}, one, alone, now)
             assert torch.allclose(own[k, e], weight[0], rtol=2e-6, atol=1e-7)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"shrink": 1.5}, {"perturb": -1.0}, {"every": 0}, {"chosen": "some"}, {"count": 0}, {"target": "both"},
-        {"count": 2, "chosen": "all"},
-    ],
-)  # fmt: skip
-def test_settings_that_mean_nothing_are_refused(wrong):
-    with pytest.raises(ConfigError, match=f"intervention.{next(iter(wrong))}"):
-        ResetExperts(**wrong)
 
 
 def test_no_more_experts_are_reset_than_there_are():

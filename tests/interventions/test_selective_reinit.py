@@ -1,13 +1,8 @@
-import pytest
 import torch
 
-from plasticity_lab.component import build
-from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.selective_reinit import SelectiveReinit
 from plasticity_lab.networks.mlp import MLP
 from tests.helpers.situations import after, begun, copied
-
-SWR = "plasticity_lab.interventions.selective_reinit.SelectiveReinit"
 
 
 def with_gradients(now, size: float = 1.0):
@@ -100,15 +95,3 @@ def test_what_an_activation_learns_and_a_gradient_of_zero():
     changed = before["hidden1.weight"][0] != now.parameters["hidden1.weight"][0]
     assert changed.all(dim=0).tolist() == [False, False, True, False]
     assert int(now.state["resets"]) == 4
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"utility": "random"}, "gradient, magnitude"),
-        ({"pruning": "proportional", "strength": 1.5}, "strength is 1.5; it must be at most 1"),
-    ],
-)
-def test_bad_settings_are_refused(settings, words):
-    with pytest.raises(ConfigError, match=words):
-        build("intervention", "selective_reinit", SWR, settings)

@@ -7,7 +7,6 @@ import torch
 
 from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.component import build
-from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.now import Now
 from plasticity_lab.interventions.shrink_and_perturb import ShrinkAndPerturb
 from plasticity_lab.networks.mlp import MLP
@@ -138,10 +137,3 @@ def test_a_share_of_one_and_all_of_the_noise_is_a_fresh_network_with_noise_and_w
             stays = part.rpartition(".")[2] in STAYING
             expected = before[part][0] if stays else torch.from_numpy(fresh)
             torch.testing.assert_close(network.parameters[part][0], expected, rtol=0, atol=1e-7)
-
-
-@pytest.mark.parametrize("bad", [{"strength": 1.5}, {"noise": -0.1}, {"every": 0}])
-def test_what_is_out_of_range_is_refused(bad):
-    (name,) = bad
-    with pytest.raises(ConfigError, match=f"intervention.{name} is"):
-        build("intervention", "shrink_and_perturb", CLASS, bad)
