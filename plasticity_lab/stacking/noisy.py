@@ -97,8 +97,8 @@ class StackedNoisyLinear:
 
 def deviations(parameters: Mapping[str, Tensor], name: str) -> Mapping[str, Tensor]:
     """The deviations of a noisy layer under the names of its means, for a layer without noise."""
-    parts = {"weight": "sigma", "bias": "sigma_bias"}
-    return as_given(parameters, {f"{name}.{part}": parameters[f"{name}.{sigma}"] for part, sigma in parts.items()})
+    weight, bias = parameters[f"{name}.sigma"], parameters[f"{name}.sigma_bias"]
+    return as_given(parameters, {f"{name}.weight": weight, f"{name}.bias": bias})
 
 
 def with_still_deviations(name: str, squares: Mapping[str, Tensor]) -> dict[str, Tensor]:
