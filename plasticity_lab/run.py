@@ -1,4 +1,4 @@
-"""What a run is, from the command that asks for it to the record that it leaves."""
+"""A run, from the command that requests it to its record."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from plasticity_lab.named_code import named_by_store
 
 SEEDS = ("seed", "stream_seed", "init_seed")
 JOINED = "+"
-"""Between the names of several options of one group: what `intervention=[l2_init,redo]` is called in a record."""
+"""Joins the names of several options of one group: `intervention=[l2_init,redo]` is l2_init+redo in a record."""
 
 Kind = TypeVar("Kind", bound=Component)
 
@@ -20,12 +20,12 @@ Kind = TypeVar("Kind", bound=Component)
 class Run:
     """One experiment, resolved.
 
-    id: a hash of what can change its numbers (see `records.identity`). science: those values by their names: seeds,
-    precision, and for each group a mapping of the option's `name` and its settings. Of a group that holds several
-    options `name` has all their names, JOINED, and each of these names the settings of its option. targets: address →
-    the class that the option names; an address is a group, or `<group>.<option>` of each of several options. asked_as:
-    the names under which it was asked for (experiment, protocol, schedule, …), one mapping for each command. besides:
-    group → as in science, of the groups that are none: what they do changes no number that the run has without them.
+    id: a hash of the values that can change its numbers (see `records.identity`). science: these values by name: seeds,
+    precision, and for each group a mapping of the option's `name` and its settings. If a group holds several options,
+    `name` has all their names, JOINED, and each of these names has the settings of its option. targets: address → class
+    of the option; an address is a group, or `<group>.<option>` for each of several options. asked_as: the names under
+    which it was requested (experiment, protocol, schedule, …), one mapping for each command. besides: group → as in
+    science, for groups that change none of the run's other numbers.
     """
 
     id: str
@@ -41,9 +41,9 @@ class Run:
     def component(self, group: str, kind: type[Kind]) -> Kind: ...
 
     def component(self, group: str, kind: type[Component] = Component) -> Component:
-        """The component that the run's option of a group stands for; several are composed (see `Component.composed`).
+        """The component of a group's option; several are composed (see `Component.composed`).
 
-        kind: what it must be. Raises ConfigError, also where the run is older than the group and has none of it.
+        kind: its required class. Raises ConfigError, also if the run is older than the group.
         """
         addresses = self.addresses(group)
         if not addresses:
@@ -56,11 +56,11 @@ class Run:
         return found
 
     def addresses(self, group: str) -> list[str]:
-        """Where the run's options of a group stand: the group alone, or `<group>.<option>` of each of several."""
+        """The addresses of a group's options: the group, or `<group>.<option>` for each of several."""
         return [address for address in self.targets if group_of(address) == group]
 
     def name(self, address: str) -> str:
-        """The name of the option at an address, or of a group's several options JOINED."""
+        """The name of the option at an address, or the JOINED names of a group's options."""
         return option_of(address) or self._choice(address)["name"]
 
     def settings(self, address: str) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Run:
         return training_targets(self.targets, self.besides) if self.besides else self.targets
 
     def with_option(self, address: str, name: str, target: str, settings: Mapping[str, Any]) -> "Run":
-        """The same run, of which the address's group holds this one option; of any address where it is without it."""
+        """The same run, with this single option in the address's group."""
         group = group_of(address)
         targets = {
             group if group_of(each) == group else each: target if group_of(each) == group else own
@@ -87,14 +87,14 @@ class Run:
         return replace(self, targets=targets, science={**self.science, group: choice})
 
     def seed_of(self, kind: str) -> int:
-        """Its stream_seed (tasks, order) or init_seed (weights, noise); both follow its seed unless they are set."""
+        """Its stream_seed (tasks, order) or init_seed (weights, noise); both default to its seed."""
         own = self.science.get(kind)
         return self.science["seed"] if own is None else own
 
     def structure(self, without: Collection[str] = ()) -> str:
-        """What must agree in one pack: everything but the seeds and what components put on the run axis.
+        """The settings that must agree within a pack, as JSON: all but seeds and settings on the run axis.
 
-        without: groups that are left out.
+        without: groups to leave out.
         """
         everything = {**self.science, **self.besides}
         structure = {key: value for key, value in everything.items() if key not in SEEDS and key not in without}
@@ -104,10 +104,10 @@ class Run:
             settings = structure[group][option] if option else structure[group]
             alike = {key: value for key, value in settings.items() if key not in own}
             structure[group] = {**structure[group], option: alike} if option else alike
-        return json.dumps([structure, targets], sort_keys=True)  # settings are typed: equal ones are written alike
+        return json.dumps([structure, targets], sort_keys=True)  # settings are typed, so equal ones have equal JSON
 
     def asked_also(self, names: Iterable[Mapping[str, Any]]) -> "Run":
-        """The same run with those of the names that it does not have yet."""
+        """The same run with the names that it does not have yet."""
         new = [dict(name) for name in names if name not in self.asked_as]
         return replace(self, asked_as=[*self.asked_as, *new]) if new else self
 
@@ -123,7 +123,7 @@ class Run:
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> "Run":
-        """A run out of such a mapping, which a store holds.  Raises KeyError, TypeError for a value that is none."""
+        """The run in a mapping of `as_json`, which a store holds.  Raises KeyError, TypeError for an invalid one."""
         named_by_store(value["targets"].values())
         return Run(value["id"], value["science"], value["targets"], value["asked_as"], value.get("besides", {}))
 
@@ -141,10 +141,10 @@ def training_targets(targets: Mapping[str, str], besides: Collection[str]) -> di
 
 
 def group_of(address: str) -> str:
-    """The group of an address: intervention, of intervention.redo."""
+    """The group of an address: intervention for intervention.redo."""
     return address.partition(".")[0]
 
 
 def option_of(address: str) -> str:
-    """The option that an address names: redo, of intervention.redo; empty where the group holds one alone."""
+    """The option of an address: redo for intervention.redo; empty if the group holds a single option."""
     return address.partition(".")[2]

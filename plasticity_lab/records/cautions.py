@@ -1,16 +1,16 @@
-"""What runs measure besides what they seem to: settings, kept as published, of which users should be told."""
+"""Cautions about settings that are kept as published, although they measure something else than expected."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 UNLIMITED_BODIES = {"halfcheetah", "halfcheetah_v4"}
-"""Bodies whose episodes end by their length alone: nothing stops a cost of actions that grows."""
+"""Bodies whose episodes end only by their length: nothing stops a growing cost of actions."""
 
 
 @dataclass(frozen=True)
 class Caution:
-    """In sentences whose subject is a benchmark (`said`, before anything is trained) or a column of it (`caption`)."""
+    """Sentences about a benchmark (`said`, before training) and about its column in a table (`caption`)."""
 
     said: str
     caption: str
@@ -31,7 +31,7 @@ UNCLIPPED = Caution(
 
 
 def cautions(benchmark: Mapping[str, Any], agent: Mapping[str, Any]) -> Sequence[Caution]:
-    """Those that hold for runs with these settings."""
+    """The cautions for runs with these settings."""
     bodies = benchmark.get("bodies") or ()
     return [
         *([RECENCY] if benchmark.get("order") == "class_blocks" else []),

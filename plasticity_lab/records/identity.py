@@ -1,4 +1,4 @@
-"""Names made of content: a run, a sweep or a pack is called by a short hash of what it consists of."""
+"""Ids from content: the id of a run, a sweep or a pack is a short hash of its parts."""
 
 import hashlib
 import json
@@ -12,17 +12,17 @@ _DIGITS = 12
 
 
 def canonical_json(value: Any, where: str = "the value") -> str:
-    """The one way to spell a value: sorted keys, no spaces, equal numbers alike (1, 1.0 and 1e0), tuples as lists.
+    """The canonical JSON of a value: sorted keys, no spaces, one form for equal numbers (1, 1.0, 1e0), tuples as lists.
 
     Floats have the shortest digits that read back as the same float.  Raises ConfigError for NaN and infinity, for keys
-    that are not strings, and for what JSON cannot hold, which is called `where`.
+    that are not strings, and for values that JSON cannot hold; `where` names the value.
     """
     plain = _plain(value, where)
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def run_id(canonical: Mapping[str, Any]) -> str:
-    """12 hex digits that stand for a canonical science config."""
+    """12 hex digits for a canonical science config."""
     return run_id_of(spelled(canonical))
 
 
@@ -35,19 +35,19 @@ def spelled(canonical: Mapping[str, Any]) -> dict[str, str]:
 
 
 def run_id_of(members: Mapping[str, str]) -> str:
-    """The run id of a science config whose members are spelled already: many runs share most of them."""
+    """The run id of a science config with spelled members: many runs share most of them."""
     return _digits(f"{{{','.join(members[key] for key in sorted(members))}}}")
 
 
 def sweep_id(run_ids: Iterable[str]) -> str:
-    """12 hex digits that stand for a set of runs, in whatever order."""
+    """12 hex digits for a set of runs, in any order."""
     return _short_hash(sorted(set(run_ids)))
 
 
 def pack_id(run_ids: Iterable[str], attempt: int, part_of: str | None = None) -> str:
-    """12 hex digits that stand for runs and an attempt, so that an old lease never binds a new attempt.
+    """12 hex digits for runs and an attempt, so that an old lease never binds a new attempt.
 
-    part_of: the pack that was divided into this one and another; the same runs may have been a pack of their own.
+    part_of: the pack that was divided into this one and another; the same runs may also have been a planned pack.
     """
     part = {} if part_of is None else {"part_of": part_of}
     return _short_hash({"runs": sorted(set(run_ids)), "attempt": attempt} | part)

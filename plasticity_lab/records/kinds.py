@@ -1,4 +1,4 @@
-"""Kinds of devices, as words: what a pack is bound to, and what figures, plans and workers go by.
+"""Kinds of devices, as words: packs are bound to them, and figures, plans and workers use them.
 
 A kind says what decides bits. That of a CPU is `cpu-<capability>-<fingerprint>`: torch's vector capability, and a hash
 of the bits that short products and functions have there (`launch/plan/fingerprint.py`). That of a GPU is its name with
@@ -11,7 +11,7 @@ import re
 _CPU = re.compile(r"cpu-(?P<capability>[a-z0-9_ ]+)-(?P<fingerprint>[0-9a-f]{6})")
 _GPU = re.compile(r"(?P<name>.+) \(sm_\d+, (?:CUDA|HIP) [^,()]+, cuDNN [^,()]+\)")
 CPU_BEFORE = "cpu"
-"""What earlier versions called most CPUs."""
+"""The kind of most CPUs in earlier versions."""
 
 
 def is_cpu(kind: str) -> bool:
@@ -20,12 +20,12 @@ def is_cpu(kind: str) -> bool:
 
 
 def is_exact(kind: str) -> bool:
-    """Whether a kind says what decides bits; those of earlier versions do not."""
+    """Whether a kind determines bits; kinds of earlier versions do not."""
     return (_CPU if is_cpu(kind) else _GPU).fullmatch(kind) is not None
 
 
 def device_name(kind: str) -> str:
-    """What calibrations are kept under: `cpu-avx2`, or a GPU's plain name."""
+    """The key of a calibration: `cpu-avx2`, or a GPU's plain name."""
     if found := _CPU.fullmatch(kind):
         return f"cpu-{found['capability']}"
     found = _GPU.fullmatch(kind)
@@ -33,18 +33,19 @@ def device_name(kind: str) -> str:
 
 
 def sort_of(kind: str) -> str:
-    """Which workers may begin a pack that was planned for this kind: any on a CPU, or on a GPU of the same name."""
+    """The sort of workers that may begin a pack of this kind: any CPU, or a GPU of the same name."""
     return CPU_BEFORE if is_cpu(kind) else device_name(kind)
 
 
 def instructions_of(kind: str) -> str | None:
-    """The vector instructions that torch takes on a CPU: "default", "avx2", "avx512"; None if unknown, or a GPU."""
+    """The vector instructions that torch uses on a CPU: "default", "avx2", "avx512"; None if unknown, or a GPU."""
     found = _CPU.fullmatch(kind)
     return found["capability"] if found else None
 
 
 def goes_on(begun: str, here: str) -> bool:
-    """Whether what was begun on one kind may go on on another: they are the same, or the first is an earlier version's
-    word for devices of this sort, which cannot be distinguished.
+    """Whether a pack that was begun on one kind may continue on another.
+
+    They are the same, or the first is an earlier version's word for devices of this sort, which do not differ by it.
     """
     return begun == here or (not is_exact(begun) and sort_of(begun) == sort_of(here))

@@ -1,4 +1,4 @@
-"""How the runs of one command are computed: one typed object from the command line to the workers and to `resume`."""
+"""The settings of one command for computing its runs: one typed object for command line, workers and `resume`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,50 +28,50 @@ _WANTED = {
     "string_type": "a word",
     "too_short": "a list of at least one value",
 }
-"""What is wanted, in our words, by the name that pydantic gives a mistake; others name in theirs what is allowed."""
+"""The wanted value in our words, by pydantic's name of the error; for other errors its message is used."""
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
 class Strict(BaseModel):
-    """Keys and values of exactly the declared names and types, never changed afterwards."""
+    """A model with exactly the declared keys and types, which never changes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class LaunchSettings(Strict):
-    """How many workers share the work, and how long one may be silent before its pack is taken from it.
+    """The number of workers that share the work, and the seconds of silence after which one loses its pack.
 
-    retries: how often a run that failed is planned again when its command, or `resume`, is given.
+    retries: how many times a failed run is planned again when its command, or `resume`, is given.
 
-    processes: how many step the environments of a worker's pack, the worker among them; None: as is faster on the cores
-    that no worker needs.
+    processes: the number of processes that step the environments of a worker's pack, including the worker; None: the
+    fastest number for the cores that no worker needs.
 
-    wait: whether a command that has submitted its workers to a cluster stays until they have ended.
+    wait: whether a command that has submitted its workers to a cluster waits until they have ended.
     """
 
     workers: int | None = Field(ge=1)
     wait: bool
     lease_seconds: float = Field(gt=0, allow_inf_nan=False)
-    # Sweeps that were submitted before there was this setting are resumed with it.
+    # The default for resumed sweeps that are older than this setting.
     retries: int = Field(ge=0, default=2)
     processes: int | None = Field(ge=1, default=None)
 
 
 class TrackingSettings(Strict):
-    """Where else than in the store runs are to be seen; `entity` null is the default one of the key's owner."""
+    """Tracking of runs outside of the store; `entity` null is the default entity of the key's owner."""
 
     backend: Literal["auto", "store", "wandb_offline", "wandb_online"]
     project: str
     entity: str | None
-    # W&B's service holds three files open for each, and loses without a word those that it cannot open.
+    # W&B's service keeps three files open for each, and silently loses those that it cannot open.
     live_runs: int = Field(ge=0, le=64)
 
 
 class StopRule(Strict):
-    """Stops a run that does worse than others did.
+    """Stops a run that is worse than others were.
 
-    metric: a name of its summary, as it is after the tasks so far. tasks: after which it is looked at, by their
-    positions. values: at each of them, that than which it must not be worse.
+    metric: a name of its summary, computed over the tasks so far. tasks: positions of the tasks after which it is
+    compared. values: for each of them, the value that the metric must reach.
     """
 
     metric: str
@@ -81,16 +81,16 @@ class StopRule(Strict):
 
 
 class Settings(Strict):
-    """What one command sets once for all its runs; none of it changes a run's numbers.
+    """The settings of one command for all its runs; they change no numbers of a run.
 
-    save_weights_every: of `save_weights=tasks`, at the end of each so-manieth task.
+    save_weights_every: for `save_weights=tasks`, the number of tasks between saved weights.
 
-    replay_memory_mib: replay memories that are smaller, those of all runs of a pack together, are in every checkpoint;
-    others have files of their own. replay_memory_minutes: these are written when this many minutes of training would be
-    lost, and when a worker is stopped; None: then only.
+    replay_memory_mib: smaller replay memories (of all runs of a pack together) are in every checkpoint; larger ones
+    have separate files. replay_memory_minutes: these are written when this many minutes of training would be lost, and
+    when a worker is stopped; None: only then.
 
-    stopping: of a batch of a search, run → the rule that stops it early, of those that have one; runs that were stopped
-    have ended then. None: nothing is stopped, and what was is trained to its end.
+    stopping: for a batch of a search, run → the rule that stops it early, if it has one; stopped runs count as ended.
+    None: no run is stopped early, and stopped ones are trained to their end.
     """
 
     store: Annotated[Path, Field(strict=False)]
@@ -101,7 +101,7 @@ class Settings(Strict):
     rerun: bool
     save_weights: Literal["none", "final", "tasks"]
     checkpoint_minutes: float = Field(gt=0, allow_inf_nan=False)
-    # Plans of earlier versions do not have these.
+    # Plans of earlier versions lack these.
     plan_only: bool = False
     save_weights_every: int = Field(ge=1, default=1)
     replay_memory_mib: float = Field(ge=0, allow_inf_nan=False, default=64.0)
@@ -112,9 +112,9 @@ class Settings(Strict):
 
 
 def checked(model: type[Checked], values: Mapping[str, Any], where: str = "") -> Checked:
-    """The values as the model declares them.  Raises ConfigError, `where` before the key of the first that is wrong.
+    """The values as the model declares them.  Raises ConfigError for the first wrong value, `where` before its key.
 
-    where: "group=name: " for the content of a file, "group." for what is typed.
+    where: "group=name: " for the content of a file, "group." for words of a command.
     """
     try:
         return model.model_validate(dict(values))
@@ -135,7 +135,7 @@ def checked(model: type[Checked], values: Mapping[str, Any], where: str = "") ->
 
 
 def _nested(model: type[BaseModel], loc: Sequence[Any]) -> type[BaseModel]:
-    """The model that a place in another one is declared as; the other one itself where it is declared otherwise."""
+    """The model at a location in another model; the last model on the way if the location holds none."""
     for name in loc:
         field = model.model_fields.get(name)
         if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):

@@ -1,7 +1,7 @@
-"""Early stopping: whether a run does worse than others did, at the ends of some of its tasks.
+"""Early stopping: compares a run with earlier runs at the ends of some of its tasks.
 
-A rule is fixed before its run is trained, and looks at that run alone: whether and where it is stopped depends neither
-on its pack nor on being killed and resumed.
+A rule is fixed before its run is trained, and uses only that run: an early stop depends neither on its pack nor on
+being killed and resumed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 def so_far(summarise: Summarise, table: "pa.Table", metric: str, tasks: Iterable[int]) -> list[float | None]:
-    """What a run's summary had been if it had ended with each of the tasks; None where it has no such value, or never
-    came so far.  table: its metrics, as metrics.parquet has them. tasks: by their positions.
+    """The summary's value if a run had ended with each of the tasks; None if there is no value, or no such task.
+
+    table: its metrics, as in metrics.parquet. tasks: positions.
     """
     kinds, positions, steps = (np.asarray(table[name].to_pylist()) for name in ("kind", "task", "step"))
     ends = {int(positions[at]): steps[at] for at in np.flatnonzero(kinds == "task")}
@@ -27,9 +28,9 @@ def so_far(summarise: Summarise, table: "pa.Table", metric: str, tasks: Iterable
 
 
 def stop_worse(journal: Journal, rules: Sequence[StopRule | None]) -> None:
-    """Stops the runs that do worse than their rule allows, where the journal stands at the end of a task.
+    """Stops the runs that are worse than their rule allows, if the journal is at the end of a task.
 
-    rules: of each run of the pack; None for one that is not stopped.
+    rules: for each run of the pack; None for a run without one.
     """
     ended = journal.position.task - 1
     if journal.position.step or ended < 0:
@@ -44,5 +45,5 @@ def stop_worse(journal: Journal, rules: Sequence[StopRule | None]) -> None:
 
 
 def rules_of(stopping: Mapping[str, StopRule] | None, runs: Sequence[str]) -> list[StopRule | None]:
-    """The rule of each run."""
+    """The rule of each run, or None."""
     return [(stopping or {}).get(run) for run in runs]

@@ -1,4 +1,4 @@
-"""The store's layout: one object that knows every path."""
+"""The layout of the store: one object with all its paths."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,14 +8,14 @@ from plasticity_lab.process.account import expanded
 from plasticity_lab.records.files import beside, clear_unfinished, disk_errors, link_once, make_folder, server_time
 
 TASK_WEIGHTS = "weights-task-"
-"""How the names of files begin that hold parameters as a task has left them; its position follows."""
+"""The prefix of files with the parameters at a task's end; the task's position follows."""
 UNFINISHED_SECONDS = 3600.0
-"""Nobody writes a file that others wait for without a word for so long: whoever began it was killed."""
+"""No process writes one file for longer than this: a process that seems to do so was killed."""
 
 
 @dataclass(frozen=True)
 class Store:
-    """The folder of records. It answers with paths; only `prepare`, `try_out` and `clear_unfinished` touch the disk."""
+    """The folder of records. It returns paths; only `prepare`, `try_out` and `clear_unfinished` use the disk."""
 
     root: Path
 
@@ -25,16 +25,16 @@ class Store:
 
     @property
     def runs_folder(self) -> Path:
-        """Everything finished: <first two>/<run id>/."""
+        """The finished runs: <first two digits>/<run id>/."""
         return self.root / "runs"
 
     def run_folder(self, run: str) -> Path:
-        """What one run left behind."""
+        """The files of one run."""
         return self.root.joinpath("runs", run[:2], run)
 
     def record(self, run: str) -> Path:
-        """The record of a run; where it stands, the run is finished and its metrics are there."""
-        # Joined at once: who reads a store asks for a path of every run, and each step takes as long as all together.
+        """The record of a run; if it exists, the run has ended and its metrics exist."""
+        # Joined in one call, for speed: readers of a store need a path for every run.
         return self.root.joinpath("runs", run[:2], run, "record.json")
 
     def metrics(self, run: str) -> Path:
@@ -42,64 +42,64 @@ class Store:
         return self.root.joinpath("runs", run[:2], run, "metrics.parquet")
 
     def weights(self, run: str) -> Path:
-        """The final parameters of a run, where they were kept."""
+        """The final parameters of a run, if they were kept."""
         return self.run_folder(run) / "weights.pt"
 
     def statistics(self, run: str) -> Path:
-        """What scales what the network is given, where that was kept with the parameters."""
+        """The statistics that scale observations, if they were kept with the parameters."""
         return self.run_folder(run) / "statistics.pt"
 
     def task_weights(self, run: str, task: int) -> Path:
-        """The parameters of a run as they were when a task had ended, where those were kept."""
+        """The parameters of a run at a task's end, if they were kept."""
         return self.run_folder(run) / f"{TASK_WEIGHTS}{task}.pt"
 
     def pack_weights(self, pack: str, task: int) -> Path:
-        """The same of a pack in training."""
+        """The parameters of a pack in training at a task's end."""
         return self.pack_folder(pack) / f"weights.{task}"
 
     def progress(self, pack: str) -> Path:
-        """How far a running pack has come."""
+        """The progress of a running pack."""
         return self.pack_folder(pack) / "progress.json"
 
     def pause(self, pack: str) -> Path:
-        """What the worker of a running pack does while it does not train."""
+        """The current pause of a running pack's worker."""
         return self.pack_folder(pack) / "pause.json"
 
     def binding(self, pack: str) -> Path:
-        """On which kind of device a pack is trained, and how."""
+        """The kind of device and the mode of a pack's training."""
         return self.pack_folder(pack) / "binding.json"
 
     def pack_folder(self, pack: str) -> Path:
-        """The unfinished runs of a pack."""
+        """The files of an unfinished pack."""
         return self.root / "packs" / pack
 
     def checkpoint(self, pack: str, epoch: int) -> Path:
-        """The checkpoint that the holder of one lease epoch writes."""
+        """The checkpoint of one lease epoch's holder."""
         return self.pack_folder(pack) / f"checkpoint.{epoch}"
 
     def memory_part(self, pack: str, epoch: int, number: int) -> Path:
-        """A part of the log of a pack's replay memory, written by the holder of a lease epoch."""
+        """A part of the log of a pack's replay memory, of one lease epoch's holder."""
         return self.pack_folder(pack) / f"memory.{epoch}.{number}"
 
     @property
     def registrations_folder(self) -> Path:
-        """What was fixed before training."""
+        """The preregistrations."""
         return self.root / "preregistered"
 
     def registration(self, name: str) -> Path:
-        """A hypothesis, and the runs and the test that are to decide it."""
+        """A hypothesis, with the runs and the test that decide it."""
         return self.registrations_folder / f"{name}.json"
 
     def first_reading(self, name: str) -> Path:
-        """What the records of a registration's runs were when all of them were there for the first time."""
+        """The digests of a registration's records when all were complete for the first time."""
         return self.registrations_folder / f"{name}.first_reading.json"
 
     def search_folder(self, search: str) -> Path:
-        """What a search has tried, one batch after another."""
+        """The batches of a search."""
         return self.root / "searches" / search
 
     def batch(self, search: str, number: int) -> Path:
-        """The trials of one batch, as they were proposed; the first has the number 0."""
+        """The proposed trials of one batch; the first has the number 0."""
         return self.search_folder(search) / f"batch-{number:04}.json"
 
     def sweep_folder(self, sweep: str) -> Path:
@@ -107,11 +107,11 @@ class Store:
         return self.root / "sweeps" / sweep
 
     def plan(self, sweep: str) -> Path:
-        """How a sweep is to be computed."""
+        """The plan of a sweep."""
         return self.sweep_folder(sweep) / "plan.json"
 
     def submissions_folder(self, sweep: str) -> Path:
-        """What Slurm was asked for, for a sweep, and what came of it."""
+        """The submissions of a sweep to Slurm, with their outcomes."""
         return self.sweep_folder(sweep) / "submissions"
 
     def cancelled_folder(self, sweep: str) -> Path:
@@ -120,30 +120,30 @@ class Store:
 
     @property
     def index_folder(self) -> Path:
-        """How runs ended, in short; see `index_files`."""
+        """The index of how runs ended; see `index_files`."""
         return self.root / "index"
 
     @property
     def leases_folder(self) -> Path:
-        """Who works on what."""
+        """The leases of packs."""
         return self.root / "leases"
 
     def lease(self, pack: str, epoch: int) -> Path:
-        """The lease of a pack's epoch: 0 for its first holder, one more for each that takes it over."""
+        """The lease of a pack's epoch: 0 for its first holder, one more for each takeover."""
         return self.leases_folder / f"{pack}.{epoch}"
 
     @property
     def claims_folder(self) -> Path:
-        """Which packs train which runs."""
+        """The claims of packs on runs."""
         return self.root / "claims"
 
     def claim(self, run: str, number: int) -> Path:
-        """The claim of a pack on a run: 0 for the first, one more for each that takes over what counts no more."""
+        """The claim of a pack on a run: 0 for the first, one more for each takeover of a void claim."""
         return self.claims_folder / f"{run}.{number}"
 
     @property
     def done_folder(self) -> Path:
-        """Which packs have ended."""
+        """The ended packs."""
         return self.root / "done"
 
     def done(self, pack: str) -> Path:
@@ -152,19 +152,19 @@ class Store:
 
     @property
     def divided_folder(self) -> Path:
-        """Which packs could not be trained whole."""
+        """The packs that could not be trained whole."""
         return self.root / "divided"
 
     def divided(self, pack: str) -> Path:
-        """Where it stands, the two halves of a pack have taken its place."""
+        """If it exists, the two halves of a pack replace it."""
         return self.divided_folder / pack
 
     def set_apart(self, pack: str) -> Path:
-        """Where it stands, it names the two packs that have taken the place of one, of those of its runs each."""
+        """If it exists, it lists the runs of the two packs that replace one."""
         return self.divided_folder / f"{pack}.parts"
 
     def tracked(self, pack: str) -> Path:
-        """Which runs of a pack have been written to W&B, and where."""
+        """The runs of a pack that are in W&B, with their places."""
         return self.root / "tracked" / pack
 
     @property
@@ -173,17 +173,17 @@ class Store:
         return self.root / "wandb"
 
     def calibration(self, device: str) -> Path:
-        """What was measured on a device kind; its name may hold any sign, as device names do."""
+        """The calibration of a device kind; its name may contain any character."""
         return self.root / "calibration" / f"{_file_name(device)}.json"
 
     def short_job_folder(self, name: str) -> Path:
-        """Script, log and answer of a short job that does something else than training."""
+        """Script, log and answer of a short job that does not train."""
         return self.root / "errands" / name
 
     def clear_unfinished(self, sweep: str) -> None:
-        """Removes what killed processes were writing an hour ago or earlier, where all sweeps and this one write.
+        """Removes temporary files of killed processes, older than an hour, from shared folders and this sweep's.
 
-        In the folders of packs and runs, who trains them does it.  Raises StoreError.
+        Workers clear the folders of their packs and runs.  Raises StoreError.
         """
         before = server_time(self.leases_folder) - UNFINISHED_SECONDS
         shared = ("leases", "claims", "done", "divided", "calibration", "tracked", "index")
@@ -192,7 +192,7 @@ class Store:
             clear_unfinished(folder, before)
 
     def prepare(self) -> None:
-        """Makes the folders and tries them with a small file and a link.
+        """Makes the folders and tests them with a small file and a link.
 
         Raises StoreError in one sentence: a read-only or full disk, a file in the way, no permission, no hard links.
         """
@@ -203,9 +203,9 @@ class Store:
         _try(self.leases_folder / "trial")
 
     def try_out(self) -> Path:
-        """Tries whether `prepare` would succeed, and leaves nothing.  Returns the folder that it would write into.
+        """Tests whether `prepare` would succeed, and leaves no file.  Returns the folder that it would write into.
 
-        That is the store, or where there is none yet the lowest folder above it that is there.  Raises StoreError.
+        That is the store, or without a store the lowest existing folder above it.  Raises StoreError.
         """
         self._check_folder()
         there = [folder for folder in (self.root, *self._folders) if folder.is_dir()]
@@ -231,7 +231,7 @@ class Store:
 
 
 def _try(path: Path) -> None:
-    """Writes a small file beside a path and links it; both are gone afterwards.  Raises StoreError."""
+    """Writes a small file next to a path and links it; removes both.  Raises StoreError."""
     with beside(path, bytes(4096)) as trial:
         link = trial.with_suffix(".link")
         try:

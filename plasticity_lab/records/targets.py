@@ -1,4 +1,4 @@
-"""The classes that a record's numbers come from, as it names them."""
+"""The classes that a record names, and their measures."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -12,10 +12,10 @@ from plasticity_lab.run import Run, group_of, option_of
 
 
 def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = None) -> Measures:
-    """What a run's agent measures (a classifier, where none is named), and its intervention.  Raises ConfigError.
+    """The measures of a run's agent (a classifier's if none is named) and its intervention.  Raises ConfigError.
 
-    science: its settings, where they are known: `benchmark.eval_matrix` says whether pairs of tasks are measured too,
-    and `perturbation` what is measured of one.
+    science: its settings, if they are known: `benchmark.eval_matrix` adds the measures of pairs of tasks, and
+    `perturbation` the measures of a perturbation.
     """
     # `agents` lies above: what an agent's class declares has no type here.
     agent: Any = load(targets["agent"]) if "agent" in targets else None
@@ -37,7 +37,7 @@ def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = 
 
 
 def _columns_of_interventions(targets: Mapping[str, str]) -> Sequence[Column]:
-    """What a run's intervention measures of itself, or each of several."""
+    """The columns of a run's intervention, or of each of several."""
     members: dict[str, Any] = {
         address: load(target) for address, target in targets.items() if group_of(address) == "intervention"
     }
@@ -48,8 +48,10 @@ def _columns_of_interventions(targets: Mapping[str, str]) -> Sequence[Column]:
 
 
 def run_of(record: Mapping[str, Any]) -> tuple[Run, bool]:
-    """The run that a record describes, and whether its classes are assumed: those that conf/ named when the store was
-    migrated, as the record is older than `targets`.  Raises StoreError where conf/ had one of its options no longer.
+    """The run of a record, and whether its classes are assumed.
+
+    For records older than `targets`, the migration of the store took the classes in conf/.  Raises StoreError if conf/
+    lacked one of its options.
     """
     science, targets, assumed = record["science"], record["targets"], bool(record.get("targets_assumed"))
     chosen = {group: each["name"] for group, each in science.items() if isinstance(each, Mapping)} if assumed else {}
@@ -63,9 +65,9 @@ def run_of(record: Mapping[str, Any]) -> tuple[Run, bool]:
 
 
 def check_targets(run: Run, record: Mapping[str, Any]) -> None:
-    """Raises ConfigError if the record under the run's id is of another class than the one that is asked for now.
+    """Raises ConfigError if the record of the run's id names another class than the run.
 
-    An id holds the names of options, not their classes: an option of one's own that hides another shares its ids.
+    An id contains the names of options, not their classes: a user's option that hides another one shares its ids.
     """
     recorded, asked = record["targets"], run.trained_by
     if recorded == asked or record.get("targets_assumed"):
@@ -83,7 +85,7 @@ def check_targets(run: Run, record: Mapping[str, Any]) -> None:
 
 @cache
 def _are_one(before: str, now: str) -> bool:
-    """Whether two names mean one class. One of our own that is gone has moved: conf/ names a class once."""
+    """Whether two names are of one class. If a class of ours does not exist, it has moved: conf/ names a class once."""
     try:
         return load(before) is load(now)
     except ConfigError:

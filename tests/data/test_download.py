@@ -8,12 +8,14 @@ from plasticity_lab.data import mnist
 from plasticity_lab.errors import DataError
 
 
-def test_a_fetched_set_loads(publisher, tmp_path):
+def test_a_fetched_set_loads_and_a_group_can_read_it(publisher, tmp_path):
     mnist.fetch(tmp_path / "data", publisher.files, [publisher.mirror("good")])
     images = mnist.load(tmp_path / "data", publisher.files)
     assert images.train_images.shape == (12, 1, 3, 3)
     assert images.train_images[1, 0, 0].tolist() == [9, 10, 11]
     assert images.test_labels.tolist() == [0, 1, 2, 3, 4]
+    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "data" / mnist.SUBFOLDER).iterdir()}
+    assert modes == {0o644}
 
 
 @pytest.mark.parametrize("first", ["gone", "altered", "broken"])
@@ -73,9 +75,3 @@ def test_without_a_network_a_sentence_names_every_mirror_and_why(publisher, tmp_
         mnist.fetch(tmp_path, publisher.files, mirrors)
     assert all(mirror in str(refusal.value) for mirror in mirrors)
     assert "\n" not in str(refusal.value)
-
-
-def test_downloaded_files_can_be_read_by_a_group(publisher, tmp_path):
-    mnist.fetch(tmp_path, publisher.files, [publisher.mirror("good")])
-    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / mnist.SUBFOLDER).iterdir()}
-    assert modes == {0o644}

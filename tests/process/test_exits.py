@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.process.exits import TRACE, status_of
+from plasticity_lab.process.exits import LONGEST_START_SECONDS, TRACE, command_begins, seconds_since_command, status_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DOORS = {
@@ -165,3 +165,18 @@ def test_each_door_says_which_version_it_is(module):
     assert found.stdout.count("\n") == 1
     git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
     assert git.returncode or git.stdout.strip() in found.stdout
+
+
+def test_a_command_of_a_process_of_its_own_began_when_that_was_started():
+    code = (
+        "import time; time.sleep(0.5)\n"
+        "from plasticity_lab.process.exits import command_begins, seconds_since_command\n"
+        "command_begins(with_process=True); print(seconds_since_command())"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert 0.5 < float(printed) < LONGEST_START_SECONDS
+
+
+def test_one_of_several_in_a_process_begins_when_it_is_given():
+    command_begins(with_process=False)
+    assert 0 <= seconds_since_command() < 5
