@@ -52,8 +52,15 @@ def measured(words: tuple[str, ...], width: int, epochs: int) -> dict[str, float
         sets[name] = {of: each for of, each in chosen.items() if each.applies_to(model)}
     task = stream.task(0)
     learner.begin(task, fresh=True)
-    states = {of: each.start(learner.view(task)) for looking in sets.values() for of, each in looking.items()}
     ends = sum(chunk.ends_epoch for chunk in task.chunks(Position(0, 0)))
+    taken = _seconds(learner, task, sets, epochs)
+    milliseconds = {name: median(times[1:] or times) * 1000 for name, times in taken.items()}
+    return {**milliseconds, "task": milliseconds["epoch"] * ends}
+
+
+def _seconds(learner: Any, task: Any, sets: Mapping[str, Mapping[str, Any]], epochs: int) -> dict[str, list[float]]:
+    """CPU seconds of each epoch's updates, and of a look of each set after it; the first epoch warms up."""
+    states = {name: each.start(learner.view(task)) for members in sets.values() for name, each in members.items()}
     taken: dict[str, list[float]] = {name: [] for name in ("epoch", *sets)}
     since = 0.0
     for chunk in task.chunks(Position(0, 0)):
@@ -64,17 +71,16 @@ def measured(words: tuple[str, ...], width: int, epochs: int) -> dict[str, float
             continue
         if learner.view(task).probe:
             taken["epoch"].append(since)
-            for name, looking in sets.items():
+            for name, members in sets.items():
                 began = time.process_time()
                 view = replace(learner.view(task), epoch=0)
-                for of, each in looking.items():
-                    each.look(replace(view, state=states[of]))
+                for member, diagnostic in members.items():
+                    diagnostic.look(replace(view, state=states[member]))
                 taken[name].append(time.process_time() - began)
         since = 0.0
-        if len(taken["epoch"]) > epochs:  # the first of all warms up
+        if len(taken["epoch"]) > epochs:
             break
-    found = {name: median(times[1:] or times) * 1000 for name, times in taken.items()}
-    return {**found, "task": found["epoch"] * ends}
+    return taken
 
 
 def noise(resource: Any) -> Any:
