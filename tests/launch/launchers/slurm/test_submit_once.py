@@ -19,7 +19,7 @@ from launch.packs.owner import this_owner
 from plasticity_lab import named_code
 from tests.helpers.slurm_files import PARAMETERS
 from tests.helpers.stores import SETTINGS
-from tests.helpers.sweeps import planned, said_last
+from tests.helpers.sweeps import PATIENCE, planned, said_last
 
 pytestmark = pytest.mark.sample(4)
 
@@ -70,13 +70,18 @@ def queued(stand_in, store, asked):
 def test_the_second_of_two_commands_given_at_once_waits_and_submits_nothing(
     store, stand_in, command, another, monkeypatch
 ):
-    first = another(killed=False)
+    first, waits = another(killed=False), threading.Event()
+
+    def say(words):
+        print(words, file=sys.stderr)
+        waits.set()
 
     def submits():
-        time.sleep(1)
+        assert waits.wait(PATIENCE)
         queued(stand_in, store, first)
         decide(store, first.sweep, first.number, Outcome("12", 1))
 
+    monkeypatch.setattr(submit_once, "say", say)
     thread = threading.Thread(target=submits)
     thread.start()
     status, err, called = command("launch.workers=1")
