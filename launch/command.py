@@ -175,7 +175,7 @@ def _hand_over(runs: Sequence[Run], settings: Settings, launcher: TakesRuns) -> 
 
 def _start_jobs(found: Resolved, line: CommandLine, hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> None:
     """Lets a launcher of Hydra's own start a job for each run.  Raises JobsNotStarted; what a job raised."""
-    from launch.launchers.each_alone import say_how_jobs_ended, to_be_started  # torch: a mistake need not wait for it
+    from launch.launchers.local import say_how_jobs_ended, to_be_started  # torch: a mistake need not wait for it
 
     name = config.hydra.runtime.choices["hydra/launcher"]
     sweep, runs = to_be_started(found.runs, found.settings, name)

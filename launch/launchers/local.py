@@ -1,8 +1,14 @@
-"""The launcher of one machine: plans a sweep, starts a worker for each core or GPU, and shows their progress."""
+"""The launcher of one machine: plans a sweep, starts a worker for each core or GPU, and shows their progress.
 
+Also the work of Hydra's own launchers, which start a job for each run: one sweep, and each of its packs has one run.
+The command plans the sweep. Each job trains the pack of its run, and adds no plan of its own.
+"""
+
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from launch.launchers.finished import SweepFailed, say_finished, say_next
 from launch.launchers.local_workers import run_workers
 from launch.launchers.prepare import Prepared, prepared
 from launch.launchers.report import announce, report, to_be_trained
@@ -11,9 +17,10 @@ from launch.plan.calibration import calibrated
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import cores, devices, kind_of, limited_memory, memory_here, memory_of, most_workers
 from launch.plan.planner import Resources, TooLarge
-from launch.wording import counted, in_bytes
+from launch.wording import counted, in_bytes, say
 from plasticity_lab.errors import ConfigError, PlanError
 from plasticity_lab.records.plan import Pack, read_plan
+from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -51,7 +58,7 @@ class Machine:
 def train_here(runs: Sequence[Run], settings: Settings, of: str | None = None) -> None:
     """Trains the runs that are not finished yet on all of this machine, and leaves their records in the store.
 
-    of: the sweep whose plan has them already, from `each_alone`; None: they are a sweep of their own.
+    of: the sweep whose plan has them already, by `to_be_started`; None: they are a sweep of their own.
     Raises SweepFailed naming the runs that are left; KeyboardInterrupt after the workers have written checkpoints.
     """
     machine, ready = _prepared(runs, settings)
@@ -115,3 +122,36 @@ def _check_computed(ready: Prepared, packs: Sequence[Pack]) -> None:
             f"{counted(runs, 'run')} {'was' if runs == 1 else 'were'} begun in mode {bound[0].mode}, which is kept to "
             f"the end, but {uncompiled.sentence}. What is trained so far is kept."
         )
+
+
+def to_be_started(runs: Sequence[Run], settings: Settings, launcher: str) -> tuple[str, list[Run]]:
+    """Plans each run as a pack.  Returns the sweep, and the runs that need a job; none if the plan is only shown.
+
+    Jobs may run on other machines, so their memory is taken to suffice.  Raises as `prepared` and `to_be_trained`.
+    """
+    store, kind = Store(settings.store), kind_of(devices(settings.device)[0])
+    calibration, damaged = calibrated(store, kind)
+    alone = Resources(kind, calibration, not_compiled_here(), sys.maxsize, len(runs), damaged, known=False)
+    ready = prepared(runs, settings, alone)
+    jobs = counted(len(ready.todo.left), "job")
+    train = to_be_trained(ready, len(runs))
+    if settings.dry_run:
+        say(f"hydra/launcher={launcher} would start {jobs}, one for each run.")
+    if not train:
+        return ready.plan.sweep, []
+    announce(ready, f"{jobs} by hydra/launcher={launcher}, one for each run")
+    return ready.plan.sweep, list(ready.todo.left)
+
+
+def say_how_jobs_ended(runs: Sequence[Run], settings: Settings) -> None:
+    """Says that all runs have records.  Raises SweepFailed if one has none."""
+    store = Store(settings.store)
+    index = RunIndex(store)
+    without = [run.id for run in runs if index.of(run.id) is None]
+    if without:
+        raise SweepFailed(
+            f"Of {counted(len(runs), 'run')} {len(without):,} not finished: their jobs have left no records; the same "
+            "command goes on."
+        )
+    say_finished(store, len(runs), "")
+    say_next(store, [run.id for run in runs])

@@ -1,7 +1,7 @@
 """The first steps of every launcher: sort the runs of a command, and plan those that are left."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from launch.launchers.damage import damaged_files, damaged_jobs, put_aside
@@ -10,13 +10,14 @@ from launch.packs.begun_otherwise import Earlier, what_becomes_of
 from launch.packs.endings import REPLACED, Ending, end_unheld
 from launch.packs.todo import Outstanding, adopted, outstanding, tidied
 from launch.plan.planner import CostOf, Resources, TooLarge, plan, widest_pack
-from launch.plan.too_short import too_short, unseen
 from launch.tracking.choice import decided
 from launch.wording import said_while, say
 from plasticity_lab import assembly
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.data.folder import data_folder
+from plasticity_lab.diagnostics.chosen import names_of
 from plasticity_lab.errors import PlanError, StoreError
+from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.identity import sweep_id
 from plasticity_lab.records.kinds import sort_of
@@ -190,3 +191,46 @@ def _set_aside(ready: Prepared, error: StoreError) -> str:
         except StoreError:
             pass  # it can stay in its place: the plan was made without it
     return str(error)
+
+
+def too_short(runs: Iterable[tuple[Run, int]]) -> list[str]:
+    """A line for each part of a run's work that would come after its end: learning, or an intervention.
+
+    runs: with their updates.
+    """
+    return list(dict.fromkeys(line for run, updates in runs for line in _of(run, updates)))
+
+
+def unseen(runs: Iterable[Run], cost_of: Callable[[Run], Cost]) -> list[str]:
+    """A line for each network that gives a run's diagnostics nothing to measure."""
+    asked = ((run, names_of(run)) for run in runs)
+    lines = (
+        f"diagnostics: {' and '.join(names)} finds nothing to measure in network={run.name('network')} with "
+        f"agent={run.name('agent')}, so that these runs have no column of it."
+        for run, names in asked
+        if names and len(cost_of(run).left_out) == len(names)
+    )
+    return list(dict.fromkeys(lines))
+
+
+def _of(run: Run, updates: int) -> Iterator[str]:
+    intervention, benchmark = run.component("intervention", Intervention), run.name("benchmark")
+    if not updates:
+        waits = run.science["agent"].get("min_history")
+        shorter = "" if waits is None else f", or agent.min_history below {waits:,}"
+        yield (
+            f"agent: {run.name('agent')} makes no update in a run of {benchmark}, so that nothing is learned; choose a "
+            f"longer run{shorter}."
+        )
+        return
+    for key, first in intervention.first_after().items():
+        if first > updates:
+            yield (
+                f"intervention: intervention.{key}={first:,} comes after the {updates:,} updates of a run of "
+                f"{benchmark}, so that nothing is done there; choose {updates:,} or less."
+            )
+    if intervention.between_tasks and run.science["benchmark"].get("tasks") == 1:
+        yield (
+            f"intervention: {run.name('intervention')} begins when a first task has ended, and a run of "
+            f"{benchmark} with benchmark.tasks=1 ends with it, so that nothing is done there; choose more tasks."
+        )

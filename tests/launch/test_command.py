@@ -8,7 +8,7 @@ from analysis.__main__ import COMMANDS
 from launch import commands
 from launch.__main__ import main
 from launch.command import run_command
-from launch.launchers import each_alone, local
+from launch.launchers import local
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_sweep_is_planned_before_its_data_are_there(tmp_path, capsys):
 def test_a_launcher_of_hydras_own_gets_them_one_by_one(taken, tmp_path, monkeypatch):
     words = ["activation=leaky_relu", "hyperparams=best", "seed=0,1", "schedule=demo", "mode=eager", "tracking=store"]
     words += [f"store={tmp_path}/store"]
-    monkeypatch.setattr(each_alone, "say_how_jobs_ended", lambda runs, settings: None)
+    monkeypatch.setattr(local, "say_how_jobs_ended", lambda runs, settings: None)
     assert run_command(words) == 0
     assert run_command([*words, "hydra/launcher=basic"]) == 0
     (together, settings), *alone = taken

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from launch.command import run_command
-from launch.launchers import each_alone, local
+from launch.launchers import local
 from launch.runs.options import CONF
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,7 +83,7 @@ def test_flags_that_show_something_show_it(words, shown, capsys):
 def test_what_hydra_itself_heeds_is_taken(monkeypatch, tmp_path):
     calls = []
     monkeypatch.setattr(local, "train_here", lambda runs, settings, of=None: calls.append(runs))
-    monkeypatch.setattr(each_alone, "say_how_jobs_ended", lambda runs, settings: None)
+    monkeypatch.setattr(local, "say_how_jobs_ended", lambda runs, settings: None)
     (tmp_path / "activation").mkdir()
     shutil.copy(CONF / "activation/tanh.yaml", tmp_path / "activation/mine.yaml")
     both = [

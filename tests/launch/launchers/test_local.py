@@ -10,7 +10,10 @@ import pytest
 
 from launch.command import run_command
 from launch.launchers import local, local_workers
+from launch.launchers.local_workers import Killed
 from launch.packs.begun_otherwise import Binding, write_binding
+from launch.packs.leases import Leases
+from launch.packs.owner import Owner, this_owner
 from launch.plan.compiling import NO_COMPILER, NotCompiled
 from launch.plan.device import kind_of
 from launch.work import binding
@@ -226,3 +229,32 @@ def test_a_run_does_not_change_when_others_are_added_to_its_sweep(store, undistu
         (run,) = runs_of(*few)
         assert run.id in {other.id for other in runs_of(*many)}
         assert all_kept(store, [run]) == undisturbed(*few)
+
+
+@pytest.fixture
+def held(store):
+    """Makes a process of this machine hold a pack, which is dead soon → its number."""
+    store.prepare()
+
+    def hold(pack, pid):
+        lease = Leases(store, 100, Owner(this_owner().host, pid, started="then")).claim([pack])
+        os.utime(store.lease(pack, lease.epoch), (1, 1))
+        return pid
+
+    return hold
+
+
+def test_the_second_that_is_killed_on_a_pack_is_replaced_and_then_all_are(store, held, monkeypatch):
+    monkeypatch.setattr(local_workers, "limited_memory", lambda: 640 * 2**20)
+    first, second, other = held("pack", 71), held("pack", 72), held("another", 73)
+    command = Killed(store, 100)
+    assert command.calls_for_another(other) == ""
+    assert Killed(store, 100).calls_for_another(first) == ""
+    why = command.calls_for_another(second)
+    assert all(words in why for words in ("2 workers", "SIGKILL", "pack", "640 MiB"))
+    assert "another" in command.calls_for_another(other)
+
+
+def test_one_that_held_no_pack_is_not_replaced(store, held):
+    assert held("pack", 71)
+    assert Killed(store, 100).calls_for_another(99) == ""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from launch.plan.too_short import too_short
+from launch.launchers.prepare import too_short
 from plasticity_lab import assembly
 from plasticity_lab.data.folder import data_folder
 from tests.helpers.sweeps import runs_of
