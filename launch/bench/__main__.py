@@ -103,12 +103,12 @@ def _parser() -> argparse.ArgumentParser:
         words = f"of {', '.join(known)}{more}"
         parser.add_argument(option, type=partial(_names, known), default=default, help=words)
 
-    first = "; the first is what the others are compared with"
+    first = "; the others are compared with the first"
     parser.add_argument("--quick", action="store_true", help="a few seconds: eager, short; numbers mean little")
     add_names("--networks", SETTINGS, default=list(SETTINGS))
     add_names("--activations", ACTIVATIONS, first, ["relu", "rrelu", "prelu", "swish"])
     add_names("--interventions", INTERVENTIONS, first, list(INTERVENTIONS))
-    widths = "widths of packs, such as 1,4,8; by default what suits the network"
+    widths = "widths of packs, such as 1,4,8; by default suitable ones for the network"
     parser.add_argument("--widths", type=_numbers, help=widths)
     add_names("--modes", MODES)
     add_names("--parts", PARTS)

@@ -88,9 +88,9 @@ def read(path: Path, reader: Callable[[Path], dict[str, list[ReturnCurve]]]) -> 
     """
     if path.suffix != ".json":
         return reader(path)
-    value = read_mapping(path, "the command that wrote it writes it anew, from the runs")
+    value = read_mapping(path, "the command that wrote it writes it again, from the runs")
     if value is None:
-        raise ConfigError(f"There is no {path}; name what holds the runs, or the file of JSON that was made of it.")
+        raise ConfigError(f"There is no {path}; name the folder or store of the runs, or the JSON file made from it.")
     return {
         body: [ReturnCurve(**run | {"course": np.array(run["course"], float)}) for run in runs]
         for body, runs in value.items()
@@ -228,7 +228,7 @@ def drawing(named: Mapping[str, Curves], agent: str = "ppo_cleanrl") -> Drawing:
         if len(runs_of) < min(2, len(named)):
             continue
         if len({run.steps for runs in runs_of.values() for run in runs}) > 1:
-            raise ConfigError(f"The runs on {body} are not equally long; compare those of one length.")
+            raise ConfigError(f"The runs on {body} differ in length; compare runs of one length.")
         series = [_series(label, runs) for label, runs in runs_of.items()]
         panels.append(Panel(body, "steps of the run", "Return (reward)", series, band=True))
     caption = f"Mean over seeds ± 1 SD over them, in {POINTS} parts of a run."
@@ -259,7 +259,7 @@ def main() -> int:
     parser.add_argument("--store", type=Path, required=True, help=of_store)
     parser.add_argument("--plain", type=Path, help="folder of the plain script's runs, or plain.json")
     parser.add_argument("--cleanrl", type=Path, help="folder of CleanRL's logs, BODY_SEED.log each, or cleanrl.json")
-    parser.add_argument("--published", action="store_true", help="beside CleanRL's printed numbers")
+    parser.add_argument("--published", action="store_true", help="compare with CleanRL's printed numbers")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for the table and the figure")
     return status_of(lambda: _compared(parser.parse_args()))
 
@@ -273,7 +273,7 @@ def _compared(options: argparse.Namespace) -> int:
     }
     curves = {name: read(path, reader) for name, (path, reader) in sources.items() if path}
     if len(curves) == 1 and not options.published:
-        raise ConfigError("Say with what the store is compared: --plain FOLDER, --cleanrl FOLDER, or --published.")
+        raise ConfigError("Name the runs to compare the store with: --plain FOLDER, --cleanrl FOLDER, or --published.")
     named = {NAMES[name]: runs for name, runs in curves.items()}
     others = {NAMES[name]: runs for name, runs in curves.items() if name != "packed"}
     text = table_of_published(named) if options.published else in_words(curves["packed"], others)

@@ -68,7 +68,7 @@ def main() -> int:
     parser = parser_of("atari", __doc__)
     parser.add_argument("--games", default="pong,breakout", help="some of them, by their names")
     parser.add_argument("--copies", type=int, default=8, help="environments side by side")
-    parser.add_argument("--steps", type=int, default=400, help="of every copy in a round")
+    parser.add_argument("--steps", type=int, default=400, help="steps of every copy in a round")
     parser.add_argument("--repeats", type=int, default=3, help="rounds that are measured")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for atari.json")
     return status_of(lambda: _timed(parser.parse_args()))

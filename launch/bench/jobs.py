@@ -38,7 +38,7 @@ def seconds_of(words: Sequence[str], runs: int, store: Store) -> float:
 def main() -> int:
     """The command.  Returns its exit status."""
     parser = parser_of("jobs", __doc__)
-    parser.add_argument("--partition", default="cpu", help="where the jobs go")
+    parser.add_argument("--partition", default="cpu", help="the jobs' partition")
     parser.add_argument("--runs", type=int, default=2000, help="that are packed")
     parser.add_argument("--alone", type=int, default=100, help="that get a job each")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for jobs.json")

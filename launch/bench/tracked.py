@@ -29,10 +29,10 @@ def main() -> int:
     """The command.  Returns its exit status."""
     parser = parser_of("tracked", __doc__)
     parser.add_argument("--runs", type=int, default=200, help="the sweep's seeds")
-    parser.add_argument("--workers", type=int, default=1, help="1 leaves W&B a core, where there are two")
+    parser.add_argument("--workers", type=int, default=1, help="1 leaves W&B a core on a machine with two")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for tracked.json")
-    parser.add_argument("words", nargs="*", default=["schedule=demo"], help="what a run is; default schedule=demo")
+    parser.add_argument("words", nargs="*", default=["schedule=demo"], help="a run's words; default schedule=demo")
     options = parser.parse_args()
     words = [*options.words, f"seed=range(0,{options.runs})", "device=cpu", f"launch.workers={options.workers}"]
     parts: dict[str, dict[str, list[float]]] = {name: {"training": [], "whole": []} for name in (PLAIN, TRACKED)}

@@ -60,7 +60,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=32)
     parser.add_argument("--tasks", type=int, default=20)
     parser.add_argument("--scripts", type=int, default=3, help="rounds: a script, and a command in each mode")
-    parser.add_argument("--modes", default="compiled,kernels", help="of ours, in turns")
+    parser.add_argument("--modes", default="compiled,kernels", help="our modes, in turns")
     parser.add_argument("--cold", action="store_true", help="nothing compiled before is used")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for whole.json")
     return status_of(lambda: _timed(parser.parse_args()))

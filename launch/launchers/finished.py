@@ -151,4 +151,4 @@ def _numbers(record: Mapping[str, Any]) -> list[str]:
             title = measure.short or measure.title
             numbers.append(f"{title} {measure.scale * value:,.1f} {measure.unit}".rstrip())
     tasks = some_tasks(summary)
-    return numbers + ([f"means over {over_tasks([tasks])} tasks, in which an episode ended"] if tasks else [])
+    return numbers + ([f"means over {over_tasks([tasks])} tasks with an ended episode"] if tasks else [])

@@ -60,7 +60,7 @@ def check_own_classes(runs: Sequence[Run], settings: Settings, command: Sequence
         if result.faults:
             raise OwnClassError(f"{result.sentence} All that was tried: {_check_command(command)}")
         mark(own)
-        for line in [*result.notes, f"in order ({time.monotonic() - started:.1f} s)."]:
+        for line in [*result.notes, f"passed ({time.monotonic() - started:.1f} s)."]:
             say(f"{own.choice}: {line}")
 
 
@@ -69,10 +69,10 @@ def checked(own: OwnClass, settings: Settings) -> Checked:
     contract = contract_of(own.cls)
     built = own.run.component(own.group)
     faults = [*misnamed(own.cls, contract, built), *uncallable(own.cls, contract), *idle(own.cls, contract)]
-    lines = [_line("names of its verbs, and what they take", faults[0] if faults else None)]
+    lines = [_line("names of its methods, and their arguments", faults[0] if faults else None)]
     if faults:
         lines += [_line("the same", fault) for fault in faults[1:]]
-        return Checked(own, [*lines, "not trained: a verb of a wrong name would not be called."], [], faults)
+        return Checked(own, [*lines, "not trained: a method with a wrong name would not be called."], [], faults)
     from launch.own_classes.proof import proved  # torch: a misspelt verb need not wait for it
     from plasticity_lab.data.folder import data_folder
 

@@ -44,7 +44,7 @@ def misnamed(cls: type, contract: Mapping[str, Any], built: object | None = None
         if (meant := resembled(name, [verb for verb in contract if verb not in members])) is not None:
             what = f"'{name}' is no name that anybody calls or reads; there is '{meant}'"
         elif (verb := _same_arguments(value, contract)) is not None:
-            what = f"'{name}' takes what '{verb}' takes, and nobody calls it; the verbs are {_verbs(contract)}"
+            what = f"'{name}' takes the arguments of '{verb}', and nothing calls it; the methods are {_verbs(contract)}"
         else:
             continue
         faults.append(Fault(f"{what}. Rename it; a helper's name begins with an underscore", place_of(cls, name)))
@@ -80,7 +80,7 @@ def idle(cls: type, contract: Mapping[str, Any]) -> list[Fault]:
     if not unread or any(name in contract for name in members):
         return []
     verbs = _verbs(contract)
-    what = f"'{unread[0]}' is no verb, and the class writes none: nobody would call it; the verbs are {verbs}"
+    what = f"'{unread[0]}' is no method of the contract, and the class defines none: nothing would call it; the methods are {verbs}"
     return [Fault(what, place_of(cls, unread[0]))]
 
 

@@ -132,7 +132,7 @@ class Proof:
         if is_own(learner):
             contract = {name: value for name, value in vars(Learner).items() if not name.startswith("_")}
             for fault in [*misnamed(learner, contract), *uncallable(learner, contract)]:
-                self._add("names of its learner's verbs", fault)
+                self._add("names of its learner's methods", fault)
         for case in CASES:
             self._compare_case(case)
         for title, check in FURTHER_CHECKS.get(own.group, {}).items():
@@ -142,9 +142,9 @@ class Proof:
                 fault = self._raised(error)
             self._add(title, fault)
         if not packs.updates:
-            self.notes.append("No update was taken in the small runs, so its verbs were hardly asked.")
+            self.notes.append("The small runs made no update, so its methods were hardly called.")
         elif own.group == "intervention" and not self.faults and packs.pack([0], without=True)[0] == self._alone[0]:
-            self.notes.append(f"It changed no number in {packs.updates} updates: they are those of intervention=none.")
+            self.notes.append(f"It changed no number in {packs.updates} updates: they equal intervention=none.")
 
     def _compare_case(self, case: Case) -> None:
         """Adds the outcome of one case, or a note."""

@@ -210,6 +210,6 @@ def _said_of_other_diagnostics(runs: int) -> str:
     """A sentence about runs that go on."""
     goes, those = ("goes", "has") if runs == 1 else ("go", "have")
     return (
-        f"{counted(runs, 'run')} begun with other diagnostics than diagnostics= says now {goes} on with those, and "
+        f"{counted(runs, 'run')} begun with other diagnostics than the current diagnostics= {goes} on with those, and "
         f"{those} no columns of the others; rerun=true trains anew."
     )

@@ -35,7 +35,7 @@ def config_dir_words(options: argparse.Namespace) -> list[str]:
 
 def add_sweep(parser: argparse.ArgumentParser) -> None:
     """The argument that names a sweep, as `sweep_named` takes it, and the option of its store."""
-    parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; not needed where there is only one")
+    parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; not needed if there is only one")
     add_store(parser)
 
 

@@ -18,7 +18,7 @@ _FIELDS = {"kind": str, "basis": str, "speeds": dict, "host_steps": dict, "modes
 _SPEED_FIELDS = {"width": dict, "step_seconds": dict, "flops": dict, "memory": int | float}
 _BEFORE = ("dense", "convolving")
 """The speeds of old files, which are next to their other fields."""
-_ADVICE = "plans take the default figures until `python -m launch calibrate` measures anew"
+_ADVICE = "plans take the default figures until `python -m launch calibrate` measures again"
 
 
 def calibration_of(kind: str, store: Store) -> Calibration:

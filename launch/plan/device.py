@@ -31,7 +31,9 @@ def devices(setting: str) -> list[str]:
     if setting == "cuda" and gpus:
         return of_one_kind
     has = f"it has {', '.join(gpus)}" if gpus else "it has no GPU that torch can use"
-    raise ConfigError(f"device is {setting}, which this machine has not: {has}; device=auto takes what is there.")
+    raise ConfigError(
+        f"device is {setting}, which this machine does not have: {has}; device=auto takes the available ones."
+    )
 
 
 def kind_of(device: str) -> str:

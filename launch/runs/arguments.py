@@ -72,7 +72,7 @@ def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
             )
         if word.rstrip().endswith("="):
             raise ConfigError(
-                f"'{shown(word)}' has no value, as where a shell variable is empty; write it right after the =, "
+                f"'{shown(word)}' has no value, perhaps because a shell variable is empty; write it right after the =, "
                 "null for none."
             )
         said[key] = shown(word)
@@ -163,7 +163,7 @@ def _listed(group: str, value: Any, word: str, options: Sequence[str], alone: Co
             raise ConfigError(f"'{word}' has a list within a list; options that are chosen together are [one,other].")
         check_option(group, name if isinstance(name, str) else spelled(name), options)
         if len(names) > 1 and name in alone:
-            raise ConfigError(f"'{word}': {group}={name} stands alone; leave it out of the list, or the others.")
+            raise ConfigError(f"'{word}': {group}={name} cannot be combined; leave it out of the list, or the others.")
         if names.count(name) > 1:
             raise ConfigError(f"'{word}' names {name} more than once; each option of a list is named once.")
     return JOINED.join(names)
@@ -210,7 +210,9 @@ def values_of(override: Override, word: str) -> list[Any]:
             for value in override.sweep_iterator()
         ]
     if any(isinstance(value, Sweep | Glob) for value in sweep.list):
-        raise ConfigError(f"'{word}' has a range or a pattern beside other values; give it alone, or each value.")
+        raise ConfigError(
+            f"'{word}' has a range or a pattern together with other values; give it alone, or each value."
+        )
     check_count({key: len(sweep.list)})
     return [plain(value) for value in override.sweep_iterator()]
 

@@ -57,7 +57,7 @@ def _component(options: Options, group: str, name: str, benchmark: Option) -> Op
             raise ConfigError(f"{group}=auto: benchmark={benchmark.name} has no {AUTO[group]}; name the {group}.")
     option = options.option(group, name)
     if option.target is None:
-        raise ConfigError(f"{group}={name} has no _target_; its file must name the class it stands for.")
+        raise ConfigError(f"{group}={name} has no _target_; its file must name its class.")
     base = COMPONENTS[group].base
     if not classes.is_derived(option.target, base):
         raise ConfigError(f"{group}={name}: '{option.target}' is no {group}; its class must be derived from {base}.")

@@ -106,7 +106,7 @@ def _read(file: Traversable) -> tuple[Mapping[str, Any], str | None]:
     except YAMLError as error:
         raise ConfigError(f"{file} is not YAML: {_problem(error)}.") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is not a text in UTF-8; write it anew.") from error
+        raise ConfigError(f"{file} is not a text in UTF-8; save it as UTF-8.") from error
     except OmegaConfBaseException as error:
         reason = str(error).splitlines()[0].replace("NoneType", "null")
         raise ConfigError(f"{file} cannot be read as keys and values: {reason}.") from error

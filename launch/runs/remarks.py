@@ -32,7 +32,7 @@ def same_functions(runs: Sequence[Run]) -> list[str]:
     if not names:
         return []
     return [
-        f"runs: {len(runs):,}, and {saved.total():,} saved, whose settings are the same function as those of another "
+        f"runs: {len(runs):,}, and {saved.total():,} saved, with settings that are the same function as another run's "
         f"({', '.join(names)})."
     ]
 

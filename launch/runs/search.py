@@ -113,7 +113,7 @@ def search_of(options: Options, preset: Preset, typed: Sequence[str]) -> Search 
     studies, rules = [], []
     for request in requests:
         if len(request.choices["hyperparams"]) > 1 or not is_search(options, request):
-            raise ConfigError("hyperparams=search stands alone: give it without other choices of hyperparams.")
+            raise ConfigError("hyperparams=search cannot be combined: give it without other options of hyperparams.")
         for names in itertools.product(*request.choices.values()):
             asked = dict(zip(request.choices, names, strict=True))
             own = replace(
@@ -170,7 +170,7 @@ def _check(found: Search) -> None:
             "hyperparams=search, and the values of a trial instead of the ranges."
         )
     if found.settings.plan_only:
-        raise ConfigError("plan_only=true plans runs that are known, and those of a search follow from one another.")
+        raise ConfigError("plan_only=true plans known runs, and the runs of a search depend on each other.")
     for study in found.studies:
         for values in study.corners:
             study.runs_of(values)

@@ -81,13 +81,13 @@ def why(word: str) -> str:
     if TYPOGRAPHIC & set(word):
         return "has typographic quotes, which no shell takes away; write ' or \""
     if not word.strip():
-        return "is an empty word, as where a shell variable in quotes is empty; leave it out"
+        return "is an empty word, perhaps because a shell variable in quotes is empty; leave it out"
     if "=" not in word:
         if os.path.exists(word):
             return f"is the name of a file here, as when the shell puts names in the place of *; {QUOTED}"
         return f"is no key=value, as in seed=0, without blanks around the ={_in_plain_letters(word)}"
     if ANOTHER_KEY.search(word.strip()):
-        return "holds several settings; give each as a word of its own"
+        return "holds several settings; give each as a separate word"
     return _wrong_key(*word.split("=", 1)) or _wrong_value(*word.split("=", 1))
 
 
@@ -121,7 +121,7 @@ def _wrong_value(key: str, value: str) -> str:
         return "has two = in a row; one is enough, as in seed=0"
     if invisible := [sign for sign in value if not sign.isprintable()]:
         name = unicodedata.name(invisible[0], "without a name").lower()
-        return f"has an invisible sign, U+{ord(invisible[0]):04X} ({name}); type the word anew"
+        return f"has an invisible sign, U+{ord(invisible[0]):04X} ({name}); type the word again"
     if unreadable := dict.fromkeys(sign for sign in value if not sign.isascii()):
         signs = shown(" ".join(unreadable))
         return f"has signs that are read only in quotes ({signs}): write \"{shown(key)}='{shown(value)}'\""

@@ -47,7 +47,7 @@ def say_best(search: Search, store: Store, batches: Sequence[Batch], results: Re
     seeds = sorted({numbers.seed for study in search.studies for numbers in study.request.numbers})
     fresh = ",".join(str(seeds[-1] + more) for more in (1, 2, 3))
     say(
-        f"These means are those of the seeds that chose. On fresh ones: the same command with hyperparams=selected "
+        f"These means come from the seeds that selected. On new ones: the same command with hyperparams=selected "
         f"seed={fresh}, without what was searched. How much is luck: python -m analysis table selected"
         f"{store_option(store)}"
     )

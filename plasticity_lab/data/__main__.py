@@ -19,9 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _carried_out(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m plasticity_lab.data", description="Download or verify an image set.")
-    parser.add_argument("action", choices=["fetch", "check"], help="fetch: download what is missing; check: verify")
+    parser.add_argument("action", choices=["fetch", "check"], help="fetch: download missing files; check: verify")
     parser.add_argument("name", help=" or ".join(MODULES))
-    parser.add_argument("--folder", help="folder of data sets (default: PLASTICITY_DATA, else in the user's cache)")
+    parser.add_argument("--folder", help="folder of data sets (default: PLASTICITY_DATA, or in the user's cache)")
     check_words(words)
     options = parser.parse_intermixed_args(words)
     folder, nothing_to_do = data_folder(options.folder), ""

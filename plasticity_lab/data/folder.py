@@ -49,7 +49,7 @@ class ImageSetFiles:
     def remedy(self) -> str:
         """The advice for a damaged file."""
         mended = f"move it aside and run {fetch_command(self.name, self.folder)}"
-        return f"{mended}; or have a folder of your own: {self.own_folder}"
+        return f"{mended}; or use your own folder: {self.own_folder}"
 
     def path(self, file: str) -> Path:
         """The path of a file of the set."""
@@ -87,4 +87,4 @@ class ImageSetFiles:
             advice = "the disk or its server reports a fault; try again later"
         else:
             advice = f"{error.strerror or error}"
-        return DataError(f"{path} cannot be read: {advice}, or have a folder of your own: {self.own_folder}.")
+        return DataError(f"{path} cannot be read: {advice}, or use your own folder: {self.own_folder}.")

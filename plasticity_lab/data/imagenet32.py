@@ -209,6 +209,6 @@ def _not_there(folder: Path) -> DataError:
 def _damaged(folder: Path) -> DataError:
     where = folder / SUBFOLDER
     return DataError(
-        f"{where / CONTENTS} and the arrays beside it are damaged, or do not belong together: move {CONTENTS} aside "
+        f"{where / CONTENTS} and its arrays are damaged, or do not belong together: move {CONTENTS} aside "
         f"and run {fetch_command(SUBFOLDER, folder)}, which prepares them again."
     )

@@ -127,7 +127,7 @@ def hidden() -> str:
         return ""
     theirs = " and ".join(f"`python -m {name}`" for name in names)
     ours = " and ".join(f"`python -P -m {name}`" for name in names)
-    return f"In this folder {theirs} would run what lies here under that name, and not ours: {ours} runs ours."
+    return f"In this folder {theirs} would run the local file of that name, and not ours: {ours} runs ours."
 
 
 if _CURRENT is not None:

@@ -85,5 +85,5 @@ class Growing:
         marks, values = state["marks"].numpy().copy(), state["values"].numpy().copy()
         shapes, expected = (marks.shape[1:], values.shape[1:]), (self._marks.shape[1:], self._values.shape[1:])
         if shapes != expected or len(marks) != len(values):
-            raise ValueError(f"The state has rows of the shapes {shapes}; those of this journal are {expected}.")
+            raise ValueError(f"The state has rows of the shapes {shapes}; this journal has {expected}.")
         self._marks, self._values, self._count = marks, values, len(marks)

@@ -56,7 +56,7 @@ def export_store(
     if not path.name.endswith(SUFFIXES):
         raise StoreError(f"{path} is no name of an archive; it must end in {', '.join(SUFFIXES)}.")
     if stands(path):
-        raise StoreError(f"{path} is there already, and is not written over; remove it, or give another name.")
+        raise StoreError(f"{path} exists already and is not overwritten; remove it, or give another name.")
     files = sorted(_files(store, set(held), [] if strangers is None else strangers))
     runs = {name.split("/")[2] for name in files if name.startswith(f"{RUNS}/") and name.endswith(f"/{RECORD}")}
     if not files:

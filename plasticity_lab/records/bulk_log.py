@@ -200,7 +200,7 @@ def _fault_of(file: BinaryIO, part: Part, bulk: Bulk) -> str | None:
     line = file.readline(LONGEST_HEADER)
     arrays = _arrays_in(line, bulk)
     if arrays is None:
-        return "does not say what it holds, or holds other arrays"
+        return "does not name its arrays, or holds other arrays"
     crc32 = zlib.crc32(line)
     for name, numbers in arrays:
         for rows in bulk[name].rows(numbers, SLICE_BYTES):

@@ -23,7 +23,7 @@ RECENCY = Caution(
     "than plasticity.",
 )
 UNCLIPPED = Caution(
-    "with agent=ppo as published looks broken on HalfCheetah, whose returns fall without limit: actions are not "
+    "with agent=ppo as published looks broken on HalfCheetah: returns fall without limit, because actions are not "
     "clipped, and their cost is; agent.clip_action=true, which protocol=clean sets, clips them.",
     "has actions that are not clipped, as published: HalfCheetah's returns fall without limit by their cost; "
     "protocol=clean clips them.",

@@ -107,7 +107,7 @@ def write_file(path: Path, content: Content) -> None:
     except StoreError:
         if not path.is_dir():
             raise
-        log.warning("%s is a folder, where a file belongs; it is %s now.", path, rename_aside(path).name)
+        log.warning("%s is a folder instead of a file; it is %s now.", path, rename_aside(path).name)
         write_atomically(path, content)
 
 

@@ -22,7 +22,7 @@ Content = bytes | Callable[[BinaryIO], Any]
 
 _ELSEWHERE = "or choose another folder with store=FOLDER"
 _NO_PERMISSION = "you have no permission; ask its owner"
-_NO_FOLDER = "a file stands where a folder is needed; move it away"
+_NO_FOLDER = "a file is in the place of a folder; move it away"
 _ADVICE = {
     errno.ENOSPC: "the disk is full; free some space there",
     errno.EDQUOT: "your quota there is used up; free some space",
@@ -31,7 +31,7 @@ _ADVICE = {
     errno.EPERM: _NO_PERMISSION,
     errno.ENOTDIR: _NO_FOLDER,
     errno.EEXIST: _NO_FOLDER,
-    errno.EISDIR: "a folder stands where a file is needed; move it away",
+    errno.EISDIR: "a folder is in the place of a file; move it away",
     errno.EIO: "the disk or its server reports a fault; try again later",
 }
 _PASSING = {
@@ -99,7 +99,7 @@ def link_once(temporary: Path, path: Path) -> bool:
     except OSError as error:
         if error.errno in _NO_HARD_LINKS:
             raise StoreError(
-                f"Cannot link {path}: that file system has no hard links, by which workers agree who trains what; "
+                f"Cannot link {path}: that file system has no hard links, which workers need to claim packs; "
                 "choose a folder on another one with store=FOLDER."
             ) from error
         raise _store_error("write", path, error) from error

@@ -97,7 +97,7 @@ class Journal:
         names = {column.of for column in self._of_events if column.taken.get("task") == "value"}
         values = {name: _checked(evaluation, name, (self.runs,)) for name in names}
         if task.position != self.position.task or not self.position.step or self._inside:
-            raise ValueError(f"Task {task.position} cannot end while the journal stands inside {self.position}.")
+            raise ValueError(f"Task {task.position} cannot end while the journal is inside {self.position}.")
         means = {name: mean.take() for name, mean in self._means["task"].items()}
         pairs = self._checked_pairs(evaluation)
         self._append("task", task.position, task.marks, {"mean": means, "last": self._last, "value": values})

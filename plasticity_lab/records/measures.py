@@ -221,7 +221,7 @@ class Measures:
     def __post_init__(self) -> None:
         if self.headline not in self.declared.summaries:
             known = ", ".join(self.declared.summaries)
-            raise ValueError(f"The headline {self.headline} is no summary; there are {known}.")
+            raise ValueError(f"The main metric {self.headline} is no summary; the summaries are {known}.")
         names = [*_FIRST, *(column.name for column in self.columns), *self.marks]
         if twice := {name for name in names if names.count(name) > 1}:
             raise ValueError(f"There is more than one column {', '.join(sorted(twice))}.")

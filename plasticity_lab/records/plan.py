@@ -20,7 +20,7 @@ from plasticity_lab.run import Run
 FORMAT = 4
 """Plans of formats 1 to 3 are not read any more."""
 _FIELDS = {"format": int, "sweep": str, "command": list, "settings": dict, "asked": list, "code": dict}
-ADVICE = "its sweep's command plans it anew, and finished runs are kept"
+ADVICE = "its sweep's command plans it again, and finished runs are kept"
 
 
 class OtherFormat(StoreError):

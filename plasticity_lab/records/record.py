@@ -156,13 +156,13 @@ def _fault(run: str, record: Mapping[str, Any]) -> str | None:
     if record["status"] not in STATUSES:
         return f"has the status {record['status']!r}, which does not exist"
     if record["status"] == "diverged" and not isinstance(record.get("diverged_at_step"), int):
-        return "does not say at which step its run diverged"
+        return "lacks the step at which its run diverged"
     if record["status"] == STOPPED and not isinstance(record.get("stopped_at_step"), int):
-        return "does not say at which step its run was stopped"
+        return "lacks the step at which its run was stopped"
     try:
         declared_in(record)
     except (KeyError, TypeError, ValueError, AttributeError):
-        return "does not say what its numbers are in a way that can be read"
+        return "declares its numbers in a way that cannot be read"
     return None
 
 
@@ -213,7 +213,7 @@ def checked_content(store: Store, run: str, path: Path) -> bytes | None:
     if content is not None and (record := read_record(store, run)) is not None:
         allowed = seals_allowed(record, path.name)
         if allowed and seal(content) not in allowed:
-            raise CorruptRecord(path, "is not what was written: its checksum is another", RERUN)
+            raise CorruptRecord(path, "was changed after it was written: its checksum differs", RERUN)
     return content
 
 

@@ -69,7 +69,7 @@ def observed(store: Store, run: str, diagnostics: Mapping[str, Diagnostic], reso
     tasks = [] if record is None else kept_tasks(store, run)
     if record is None or not tasks:
         raise StoreError(
-            f"Run {run} has kept no weights to look at; train it with save_weights=tasks, which keeps those of tasks."
+            f"Run {run} has kept no weights; train it with save_weights=tasks, which keeps the weights of tasks."
         )
     resolved, _ = run_of(record)
     if OBSERVED not in resolved.component("agent", Agent).provides:
@@ -124,7 +124,7 @@ def add_columns(store: Store, run: str, seen: Observed, names: Sequence[str], by
     """
     record, table = read_record(store, run), read_metrics(store, run)
     if record is None or table is None:
-        raise StoreError(f"Run {run} has no record with metrics to which columns could be added.")
+        raise StoreError(f"Run {run} has no record with metrics that could get further columns.")
     rows = list(zip(table["kind"].to_pylist(), table["task"].to_pylist(), strict=True))
     for column in seen.columns:
         values = [seen.at_tasks.get(task, {}).get(column.name) if kind == "task" else None for kind, task in rows]

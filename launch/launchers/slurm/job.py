@@ -108,7 +108,7 @@ class JobWorker:
             log.warning("%s The job goes back into the queue.", fault)
             well, again = True, True
         except Superseded:
-            log.warning("Job %s has been started anew elsewhere; this process of it ends.", job)
+            log.warning("Job %s has been restarted elsewhere; this process of it ends.", job)
             return 1
         if cancelled.now():
             log.info("The sweep was cancelled; this worker ends.")
@@ -260,7 +260,7 @@ def leave(job: str, restart: int, back: Callable[[], bool], cancelled: Callable[
             if back() and (runs or "Reason=TimeLimit" in answer):
                 cluster.requeue(job)
             elif runs and not re.search(r"\bPreemptTime=\d", answer):  # a preempted job has its grace time
-                log.warning("Slurm lets the job go on: it was asked to end by somebody else, and ends by itself.")
+                log.warning("Slurm lets the job go on: another user asked it to end, and it ends by itself.")
                 return 1
         except cluster.SlurmError as error:
             if not back():

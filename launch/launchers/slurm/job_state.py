@@ -47,7 +47,7 @@ _NEVER = "and will never start"
 _REASONS = {
     "AccountNotAllowed": f"{_NEVER}: its account may not use the partition",
     "Assoc": _ACCOUNT,
-    "BadConstraints": f"{_NEVER}: no node has what it asks for",
+    "BadConstraints": f"{_NEVER}: no node has the requested resources",
     "BeginTime": "until its time comes, some minutes at most after it was queued again",
     "Cleaning": "until its earlier start is cleared away",
     "Dependency": "for another job",
@@ -143,7 +143,7 @@ class JobState:
         if self.waits:
             return _WAITING.get(self.state) or _waiting(self.reason)
         if self.state == "FAILED" and self.number == NO_LOG:
-            return "could not begin, as where the folder of its log is not there on its node"
+            return "could not start, for example because its node lacks the folder of its log"
         if self.state == "FAILED" and self.number:
             often = ", as happens where memory runs out" if self.number == signal.SIGKILL else ""
             return f"killed by {_SIGNALS.get(self.number, f'signal {self.number}')}{often}"

@@ -261,7 +261,7 @@ def sweep_jobs(store: Store, sweeps: Iterable[str]) -> tuple[dict[str, SweepJobs
     said += [f"How jobs ended is unknown: {gap}"] if gap else []
     for sweep, submissions in submitted.items():
         others = other_clusters(submissions, here)
-        said += [f"Sweep {sweep} has jobs on cluster {name}; how they stand is shown there." for name in others]
+        said += [f"Sweep {sweep} has jobs on cluster {name}; their state is shown there." for name in others]
     return {sweep: _grouped(states[sweep].values(), is_cancelled(store, submitted[sweep])) for sweep in submitted}, said
 
 

@@ -42,7 +42,7 @@ class Grids:
         shapes = self._shapes(place, grid.shapes or name, grid.unite)
         if not shapes:
             raise ConfigError(
-                f"The grid {name} of activation={place.activation.name} holds nothing besides what is typed."
+                f"The grid {name} of activation={place.activation.name} holds nothing besides the typed values."
             )
         rates = [{"lr": rate} for rate in grid.learning_rates] if self._published.rates_are_for(place) else [{}]
         for shape in shapes:

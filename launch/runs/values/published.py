@@ -142,7 +142,7 @@ class PublishedValues:
         lines = []
         if self._stand_ins:
             pairs = ", ".join(f"{source} for {name}" for name, source in self._stand_ins.items())
-            lines.append(f"hyperparams: published values of a stand-in are used: {pairs}.")
+            lines.append(f"hyperparams: published values of another benchmark are used: {pairs}.")
         if self._missing:
             lines.append(f"hyperparams: nothing is published for {_listed(self._missing)}; their defaults are used.")
         for how, places in self._missing_with.items():

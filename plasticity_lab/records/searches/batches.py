@@ -19,7 +19,7 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.stored_files import ID
 
 FORMAT = 1
-ADVICE = "taken away, with the batches after it, it is proposed anew by the same command"
+ADVICE = "if you remove it with the batches after it, the same command proposes it again"
 _FIELDS = {"format": int, "search": str, "about": dict, "width": int, "trials": list, "stopping": dict | None}
 _TRIAL_FIELDS = {"study": int, "values": dict, "runs": list, "refused": str | None}
 

@@ -95,5 +95,5 @@ def test_settings_that_are_one_function_are_one_run_that_knows_all_its_names():
     others = [asked["settings"]["activation"] for asked in equal.asked_as[1:]]
     assert [(each["c"], each["p"]) for each in others] == [(2, 2), (3, 3), (4, 4), (5, 5)]
     assert found.notes == [
-        "runs: 19, and 6 saved, whose settings are the same function as those of another (smooth_leaky 6)."
+        "runs: 19, and 6 saved, with settings that are the same function as another run's (smooth_leaky 6)."
     ]
