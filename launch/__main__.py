@@ -21,43 +21,43 @@ from plasticity_lab.records.provenance import ShowVersion
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Does what the command line says → its exit status, as `status_of` has it."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    """Carries out a command; returns its exit status (see `status_of`)."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
     command_begins(with_process=arguments is None)
-    return status_of(lambda: _done(given))
+    return status_of(lambda: _done(words))
 
 
-def _done(given: Sequence[str]) -> int:
-    check_words(given)
+def _done(words: Sequence[str]) -> int:
+    check_words(words)
     known = sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
-    if not given or given[0] not in known:
-        _overview(known).parse_args(given)
+    if not words or words[0] not in known:
+        _overview(known).parse_args(words)
         raise AssertionError("argparse ends the process: no command is named.")
-    module = importlib.import_module(f"{commands.__name__}.{given[0]}")
+    module = importlib.import_module(f"{commands.__name__}.{words[0]}")
     raw = argparse.RawDescriptionHelpFormatter  # keeps the lines of examples
-    parser = argparse.ArgumentParser(f"python -m launch {given[0]}", description=module.__doc__, formatter_class=raw)
+    parser = argparse.ArgumentParser(f"python -m launch {words[0]}", description=module.__doc__, formatter_class=raw)
     module.add_arguments(parser)
-    options = parser.parse_intermixed_args(given[1:])  # words may be on either side of a flag
+    options = parser.parse_intermixed_args(words[1:])  # words may be on either side of a flag
     if getattr(options, "config_dir", None) is not None:
         _name_classes_in(options.config_dir)
     return module.run(options)
 
 
 def _name_classes_in(folder: str) -> None:
-    """A command's words name this folder of options: classes of its files may be imported from now on.
+    """Allows the import of classes that the options in this folder name.
 
-    A file that is no option names none.  Raises ConfigError where there is no such folder, or where it is in a store.
+    A file that is no option names none.  Raises ConfigError if there is no such folder, or if it is in a store.
     """
     from launch.runs.files import option_in
     from launch.runs.groups import COMPONENTS  # most commands need none of these
     from launch.runs.options import option_of
 
-    there = expanded(folder)
-    check_options_folder(there)
-    if not there.is_dir():
+    path = expanded(folder)
+    check_options_folder(path)
+    if not path.is_dir():
         raise ConfigError(f"--config-dir is {folder}, but there is no such folder.")
     for group in COMPONENTS:
-        for file in sorted((there / group).glob("*.yaml")):
+        for file in sorted((path / group).glob("*.yaml")):
             with contextlib.suppress(ConfigError):
                 option_of(group, file.stem, option_in(file))
 

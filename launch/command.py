@@ -1,4 +1,4 @@
-"""The command: its words composed by Hydra, its runs handed to a launcher, and one sentence for every mistake."""
+"""The main command: Hydra composes its words, a launcher trains its runs, and every mistake ends in one sentence."""
 
 import contextlib
 import re
@@ -21,7 +21,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException, ValidationError
 from yaml import YAMLError
 
-from launch.command_line.words import CommandLine, check_heeded, taken_apart
+from launch.command_line import CommandLine, check_heeded, show, taken_apart
 from launch.launchers.slurm.parameters import slurm_parameters
 from launch.runs.answers import answers_kept, save_answers
 from launch.runs.arguments import instead
@@ -41,28 +41,28 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 MISTAKES = (HydraException, OmegaConfBaseException, YAMLError, UserWarning)
-"""What a mistake in a command comes out as, beside PlasticityError."""
+"""The errors that mistakes in a command raise, besides PlasticityError."""
 
 RAISED = re.compile(r"\w+ raised while (resolving interpolation|composing config): ")
-"""What Hydra puts before the words of another error."""
+"""Hydra's prefix of another error's message."""
 
 AGAIN = "The same command again continues where this one stopped."
 INTERRUPTED = f"Interrupted. {AGAIN}"
 
 
 class JobsNotStarted(PlasticityError):
-    """A launcher of Hydra's own that could not do its work."""
+    """One of Hydra's own launchers failed."""
 
 
 class Unread(PlasticityError):
-    """Nobody reads what a command says while it trains."""
+    """The output of a training command is no longer read."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a command asks for; of a search, some of the runs that it could try.
+    """The runs that a command asks for; for a search, a sample of the runs that it could try.
 
-    slurm: the parameters of its Slurm launcher; None where another one is to train it.
+    slurm: the parameters of its Slurm launcher; None for any other launcher.
     """
 
     resolved: Resolved
@@ -77,25 +77,25 @@ class TakesRuns(Protocol):
         """Train the runs, or print their plan."""
 
     def at_once(self, run: Run, settings: Settings) -> int:
-        """How many runs like one are trained at once."""
+        """The number of such runs that are trained at once."""
         ...
 
 
 def run_command(arguments: Sequence[str], with_process: bool = False) -> int:
-    """Does what a command says → its exit status, as `status_of` has it.  with_process: see `command_begins`."""
+    """Carries out a command; returns its exit status (see `status_of`).  with_process: see `command_begins`."""
     command_begins(with_process)
-    # A process that carries out other commands too may change classes between them.
+    # A process with several commands may change classes between them.
     with answers_kept() if with_process else contextlib.nullcontext():
         return status_of(lambda: _done(arguments), INTERRUPTED)
 
 
 def resolve(arguments: Sequence[str]) -> Resolved:
-    """The runs that a command names, none of them planned or trained.  Raises PlasticityError with what is wrong."""
+    """The runs that a command names, without planning or training.  Raises PlasticityError."""
     return asked(arguments).resolved
 
 
 def asked(arguments: Sequence[str]) -> Asked:
-    """What a command names, for those that only look at it.  Raises PlasticityError with the sentence of a mistake."""
+    """The runs and the Slurm launcher that a command names, without planning or training.  Raises PlasticityError."""
     with _in_sentences(), _hydra() as hydra:
         line = taken_apart(arguments)
         config = hydra.config_loader.load_configuration("config", list(line.composed), run_mode=RunMode.MULTIRUN)
@@ -112,14 +112,12 @@ def _done(arguments: Sequence[str]) -> int:
             if line.shown is None:
                 _train(line, hydra)
             else:
-                from launch.command_line.shown import show  # those that train need not wait for it
-
                 show(line, hydra)
     return 0
 
 
 def _train(line: CommandLine, hydra: Hydra) -> None:
-    """Hands all runs of a command to our launcher at once, or to one of Hydra's one by one."""
+    """Hands all runs of a command to our launcher at once, or one by one to a launcher of Hydra's own."""
     config = hydra.compose_config("config", list(line.composed), RunMode.MULTIRUN, with_log_configuration=True)
     words = _words(line, hydra, config)
     found = search_of(*words) or with_data(resolved(*words), line.typed)
@@ -143,7 +141,7 @@ def _train(line: CommandLine, hydra: Hydra) -> None:
 
 
 def _search(found: Search, hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> None:
-    """Lets our launcher train one batch of a search after another."""
+    """Trains a search, batch by batch, with our launcher."""
     from launch.search.loop import Searcher  # torch: a mistake need not wait for it
 
     launcher = _launcher(hydra, config, callbacks)
@@ -151,19 +149,19 @@ def _search(found: Search, hydra: Hydra, config: DictConfig, callbacks: Callback
 
 
 def _launcher(hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> TakesRuns:
-    """The launcher of ours that the command names."""
+    """Our launcher that the command names."""
     context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
     launcher: Any = Plugins.instance().instantiate_launcher(context, lambda config: None, config)
     return launcher
 
 
 def _hand_over(runs: Sequence[Run], settings: Settings, launcher: TakesRuns) -> None:
-    """Lets our launcher train all runs."""
+    """Trains all runs with our launcher."""
     try:
         launcher.launch_runs(runs, settings)
     except BrokenPipeError as error:
         if settings.dry_run:
-            raise  # whoever read the plan has seen enough
+            raise  # the reader of the plan has seen enough
         raise Unread(f"Nobody reads any longer what this command says, so it has stopped. {AGAIN}") from error
     except KeyboardInterrupt as stopped:
         store = Store(settings.store)
@@ -174,14 +172,14 @@ def _hand_over(runs: Sequence[Run], settings: Settings, launcher: TakesRuns) -> 
 
 
 def _start_jobs(found: Resolved, line: CommandLine, hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> None:
-    """Lets a launcher of Hydra's own start a job for each run.  Raises JobsNotStarted; what a job raised."""
+    """Starts a job for each run with a launcher of Hydra's own.  Raises JobsNotStarted; the error of a job."""
     from launch.launchers.local import say_how_jobs_ended, to_be_started  # torch: a mistake need not wait for it
 
     name = config.hydra.runtime.choices["hydra/launcher"]
     sweep, runs = to_be_started(found.runs, found.settings, name)
     if not runs:
         return
-    if config.hydra.sweep.dir == ".":  # nobody has named a folder for what its jobs leave
+    if config.hydra.sweep.dir == ".":  # no word names a folder for the files of the jobs
         folder = spelled(str(Store(found.settings.store).sweep_folder(sweep) / "jobs"))
         words = [*line.composed, f"hydra.sweep.dir={folder}"]
         config = hydra.compose_config("config", words, RunMode.MULTIRUN, with_log_configuration=True)
@@ -192,7 +190,7 @@ def _start_jobs(found: Resolved, line: CommandLine, hydra: Hydra, config: DictCo
             jobs = launcher.launch([overrides_of(run, found.settings) for run in runs], initial_job_idx=0)
     except (PlasticityError, *MISTAKES):
         raise
-    except Exception as error:  # other people's programs have errors of many kinds
+    except Exception as error:  # other programs have errors of many kinds
         words = f"hydra/launcher={name} cannot start its jobs, or has lost them: {first_line(error)}"
         raise JobsNotStarted(f"{words.rstrip('.')}. {AGAIN}") from error
     _ = [job.return_value for job in jobs]  # raises what the job raised
@@ -201,7 +199,7 @@ def _start_jobs(found: Resolved, line: CommandLine, hydra: Hydra, config: DictCo
 
 @dataclass(frozen=True)
 class TrainAlone:
-    """One run in this process: what launchers of Hydra's own call for each of their jobs.  sweep: of which it is."""
+    """The job function for launchers of Hydra's own: trains one run in this process.  sweep: of the run."""
 
     sweep: str
 
@@ -214,7 +212,7 @@ class TrainAlone:
 
 
 def _words(line: CommandLine, hydra: Hydra, config: DictConfig) -> tuple[Options, Preset, Sequence[str]]:
-    """What can be named, what the experiment says and what is typed.  config: what `line.composed` composes to."""
+    """The options, the experiment's preset and the typed words.  config: composed from `line.composed`."""
     launcher, choices = config.hydra.launcher, config.hydra.runtime.choices
     check_heeded(line.composed, choices["hydra/launcher"], issubclass(get_class(launcher._target_), TakesRuns))
     preset = preset_of(config.hydra.sweeper, line.benchmark)
@@ -230,7 +228,7 @@ def _hydra() -> Iterator[Hydra]:
 
 @contextlib.contextmanager
 def _in_sentences() -> Iterator[None]:
-    """Raises ConfigError, in a sentence, for what a mistake in a command comes out as."""
+    """Turns the errors in MISTAKES into ConfigError with a sentence."""
     try:
         with warnings.catch_warnings():
             # A folder of hydra.searchpath that does not exist is an error.
@@ -241,7 +239,7 @@ def _in_sentences() -> Iterator[None]:
 
 
 def sentence(error: BaseException) -> str:
-    """What a mistake comes down to, in one line."""
+    """The message for a mistake, in one line."""
     if isinstance(error, UserWarning):
         return f"A folder of hydra.searchpath does not exist: {error}"
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
@@ -261,7 +259,7 @@ def sentence(error: BaseException) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what an error says, with the next one where it only announces that."""
+    """The first line of an error's message; with the next one if it ends in a colon."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     line = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
     return RAISED.sub("", line).strip('"')

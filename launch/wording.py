@@ -13,7 +13,7 @@ from plasticity_lab.process.beside import beside
 SHOWN = 5
 LONGEST_SILENCE_SECONDS = 60.0
 FIRST_WORD_SECONDS = 4.0 if sys.stderr.isatty() else LONGEST_SILENCE_SECONDS
-"""Longer work is said on stderr after this, at once to a person and later to a file; pauses between lines grow."""
+"""Seconds of work before the first line on stderr: few in a terminal, more in a file; later pauses grow."""
 _FLAGS = {
     "collapsed": "collapsed to chance",
     "mixed_code": "begun by other code",
@@ -31,7 +31,7 @@ def counted(count: int, what: str) -> str:
 
 
 def run_steps(units: Collection[str]) -> str:
-    """What the steps of all runs together are: «run-steps»; where runs of other units are alone, their own unit."""
+    """The unit of the steps of all runs together: «run-steps», or the common unit of all runs if it is another one."""
     (unit,) = set(units) if len(set(units)) == 1 else ("steps",)
     return "run-steps" if unit == "steps" else unit
 
@@ -58,12 +58,12 @@ def some(ids: Collection[str], most: int = SHOWN) -> str:
 
 
 def flagged(words: str, flags: Collection[str]) -> str:
-    """«done, collapsed to chance»: what is said of a run, and the flags of its record."""
+    """«done, collapsed to chance»: the status of a run with the flags of its record."""
     return ", ".join([words, *map(flag_in_words, flags)])
 
 
 def flag_in_words(flag: str) -> str:
-    """«collapsed to chance»; other flags say what they mean."""
+    """«collapsed to chance»; unknown flags stay as they are."""
     return _FLAGS.get(flag, flag)
 
 
@@ -73,7 +73,7 @@ def say(words: str) -> None:
 
 
 class Silence:
-    """The pauses between lines on one wait: first FIRST_WORD_SECONDS, then longer, LONGEST_SILENCE_SECONDS at most."""
+    """The pauses between lines of one wait: first FIRST_WORD_SECONDS, then longer, LONGEST_SILENCE_SECONDS at most."""
 
     def __init__(self) -> None:
         self.seconds = self._until = FIRST_WORD_SECONDS
@@ -89,9 +89,9 @@ class Silence:
 
 @contextlib.contextmanager
 def said_while(doing: str, say_line: Callable[[str], None] = say) -> Iterator[None]:
-    """Says that something goes on, with the time so far, with the pauses of `Silence`.
+    """Says that some work goes on, with the time so far, with the pauses of `Silence`.
 
-    doing: as in "Planning". say_line: receives the line, on another thread.
+    doing: as in "Planning". say_line: called with each line, on another thread.
     """
     began = time.monotonic()
 

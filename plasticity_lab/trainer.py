@@ -35,6 +35,10 @@ class Keeper(Protocol[JournalKept]):
         """Called after each chunk and each task, when learner and journal agree. Raises to stop the pack."""
         ...
 
+    def task_ends(self, learner: Learner[Any, Any], task: Any) -> None:
+        """Called when a task is learned and evaluated, before intervention and optimizer end it."""
+        ...
+
 
 def train(
     stream: Stream[AnyTask], learner: Learner[AnyTask, Any], journal: AnyJournal, keeper: Keeper[AnyJournal]
@@ -46,6 +50,7 @@ def train(
             journal.add_chunk(chunk, learner.advance(chunk))
             keeper.look(learner, journal)
         evaluation = learner.evaluate(task)
+        keeper.task_ends(learner, task)
         learner.end(task)
         journal.add_task(task, evaluation)
         keeper.look(learner, journal)

@@ -78,6 +78,9 @@ class Keeper:
         if len(self.seen) == self.looks:
             raise Stopped
 
+    def task_ends(self, agent, task):
+        pass
+
 
 def test_tasks_and_chunks_follow_each_other_and_every_row_is_kept():
     agent, journal, keeper = Agent(), Journal(), Keeper()

@@ -49,6 +49,9 @@ class Forgetful:
     def look(self, learner: Learner, journal: object) -> None:
         """Does nothing."""
 
+    def task_ends(self, learner: Learner, task: object) -> None:
+        """Does nothing."""
+
 
 def contenders(workload: Workload, width: int, device: str) -> list[Contender]:
     """The trainer alone; the same with records; the same with a checkpoint after every chunk and task as well.

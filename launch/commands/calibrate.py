@@ -42,10 +42,10 @@ JOB_MINUTES = 60
 
 @dataclass(frozen=True)
 class Measurement:
-    """What is measured, here or in a job, and into which store.
+    """A measurement of this machine, or of a node in a job, for a store.
 
-    device: as in --device. mode: which one, else all that there are. repeats: rounds. steps: updates of a burst; None:
-    as many as take some tenths of a second. environments: those to be timed → the class of an agent that acts there.
+    device: as in --device. mode: None for all modes. repeats: rounds. steps: updates of a burst; None: as many as take
+    some tenths of a second. environments: environments to time → the class of an agent that acts there.
     """
 
     store: str
@@ -56,9 +56,9 @@ class Measurement:
     environments: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self) -> str:
-        """Measures, keeps the calibration in the store, and says what it is.  Raises ConfigError, StoreError."""
+        """Measures, stores the calibration, and returns it in words.  Raises ConfigError, StoreError."""
         from launch.plan.measuring import (
-            measured,  # torch: neither --help nor who submits a job need wait for it
+            measured,  # torch: --help and the submission of a job need not wait for it
             steps_in,
         )
         from launch.work.process import prepare_compiling, prepare_process
@@ -68,8 +68,8 @@ class Measurement:
         store = store_there(Path(self.store))
         device = devices(self.device)[0]
         prepare_process()
-        own = ["kernels"] if device == "cpu" and missing() is None else []
-        modes = [self.mode] if self.mode else ["eager", "compiled", *own]
+        kernels = ["kernels"] if device == "cpu" and missing() is None else []
+        modes = [self.mode] if self.mode else ["eager", "compiled", *kernels]
         if modes != ["eager"] and (uncompiled := not_compiled_here()):
             say(f"Only eager packs are measured: {uncompiled.sentence}.")
             modes = ["eager"]
@@ -81,11 +81,15 @@ class Measurement:
             yardsticks = [yardstick.shortened(self.steps) for yardstick in yardsticks]
         timed = steps_in(self.environments)
         calibration, facts = measured(device, yardsticks, timed, modes, self.repeats, say)
-        earlier = _steps_measured_earlier(store, kind_of(device))
+        file = store.calibration(device_name(kind_of(device)))
+        try:
+            earlier = (read_calibration(file) or {}).get("host_steps", {})
+        except DamagedFile:
+            earlier = {}  # this calibration replaces it
         kept_also = replace(calibration, host_steps={**earlier, **calibration.host_steps})
         write_calibration(store, kind_of(device), kept_also, facts)
         descriptions = {yardstick.name: yardstick.description for yardstick in yardsticks}
-        kept = f"{calibration.basis}; kept in {store.calibration(device_name(kind_of(device)))}"
+        kept = f"{calibration.basis}; kept in {file}"
         return "\n".join([*_in_words(calibration, facts["rates"], descriptions), kept])
 
 
@@ -129,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _set_modes(options: argparse.Namespace, store: Store) -> int:
-    """Keeps modes in the store, and says which are set.  Raises ConfigError for what is no yardstick or mode."""
+    """Stores modes, and prints all that are set.  Raises ConfigError for an unknown yardstick or mode."""
     if options.words:
         raise ConfigError(
             "--set-mode is for this machine's kind of device: give it on a node of the cluster, without words."
@@ -138,8 +142,8 @@ def _set_modes(options: argparse.Namespace, store: Store) -> int:
     for word in options.set_mode:
         name, _, mode = word.partition("=")
         if name not in known_yardsticks() or mode not in (*MODES, "auto"):
-            names, there = ", ".join(known_yardsticks()), ", ".join((*MODES, "auto"))
-            raise ConfigError(f"--set-mode {word}: it is NETWORKS=MODE, of {names} and of {there}.")
+            names, choices = ", ".join(known_yardsticks()), ", ".join((*MODES, "auto"))
+            raise ConfigError(f"--set-mode {word}: it is NETWORKS=MODE, of {names} and of {choices}.")
         modes[name] = mode
     kind = kind_of(devices(options.device)[0])
     store.prepare()
@@ -159,7 +163,7 @@ def _taken_apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _environments(store: Store, launcher: Sequence[str], words: Sequence[str]) -> dict[str, str]:
-    """The environments to be timed, as `environments_of` finds them: of the runs that are named, or planned here.
+    """The environments to time (see `environments_of`): of the named runs, or of all runs planned in the store.
 
     launcher: the words for the launcher, and for the folder of the user's own options.
     """
@@ -178,14 +182,6 @@ def _environments(store: Store, launcher: Sequence[str], words: Sequence[str]) -
     return environments
 
 
-def _steps_measured_earlier(store: Store, kind: str) -> dict[str, float]:
-    """Seconds of a step of each environment, as an earlier calibration has them; {} where it cannot be read."""
-    try:
-        return dict((read_calibration(store.calibration(device_name(kind))) or {}).get("host_steps", {}))
-    except DamagedFile:
-        return {}  # this one replaces it
-
-
 def _in_a_job(
     options: argparse.Namespace,
     store: Store,
@@ -193,7 +189,7 @@ def _in_a_job(
     words: Sequence[str],
     environments: Mapping[str, str],
 ) -> int:
-    """Submits the measurement with the parameters of the launcher that the words name."""
+    """Submits the measurement, with the launcher that the words name."""
     parameters = asked(words).slurm
     if parameters is None:
         raise ConfigError("A job is submitted by hydra/launcher=packed_slurm, or one made from it, as slurm_gpu is.")
@@ -211,7 +207,7 @@ def _in_a_job(
 def _in_words(
     calibration: Calibration, rates: Mapping[str, Mapping[str, Mapping[int, float]]], descriptions: Mapping[str, str]
 ) -> list[str]:
-    """What was measured, in lines.
+    """The calibration, in lines.
 
     rates: yardstick → mode → width → run-steps a second. descriptions: yardstick → words.
     """

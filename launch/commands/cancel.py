@@ -20,7 +20,7 @@ from plasticity_lab.records.plan import Plan, read_plan
 from plasticity_lab.records.store import Store
 
 WAIT_SECONDS = 15.0
-"""How long it waits for workers to end; they write checkpoints."""
+"""Wait for workers to write checkpoints and end."""
 LOOK_SECONDS = 0.5
 PATIENCE_SECONDS = 20.0
 
@@ -65,9 +65,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _flag(store: Store, sweep: str) -> int:
-    """Notes the cancellation where workers look for it; first, so that no worker that is asked to end comes back.
+    """Notes the cancellation in the store, before Slurm ends any worker, so that no worker comes back.
 
-    Returns how often the sweep has been cancelled; 0, after a line on stderr, where the store cannot be written.
+    Returns how often the sweep has been cancelled; 0, after a line on stderr, if the store cannot be written.
     """
     try:
         return add_cancellation(store, sweep)
@@ -77,7 +77,7 @@ def _flag(store: Store, sweep: str) -> int:
 
 
 def _in_queue(store: Store, sweep: str) -> bool:
-    """Whether Slurm has jobs that say they are of the sweep, though the store knows none."""
+    """Whether Slurm has jobs of the sweep that the store does not know."""
     try:
         return bool(own_jobs(store, {sweep: []}, PATIENCE_SECONDS)[sweep])
     except cluster.SlurmError as error:
@@ -86,10 +86,10 @@ def _in_queue(store: Store, sweep: str) -> bool:
 
 
 def _cancel(store: Store, sweep: str, submissions: Sequence[Submission]) -> tuple[set[str], list[OwnJob]]:
-    """Has Slurm cancel the jobs of a sweep that are this user's, and waits for them to leave the queue.
+    """Lets Slurm cancel this user's jobs of a sweep, and waits until they leave the queue.
 
-    Returns the names of all that were there, and those that have not left after a while. It looks again and again: a
-    job that is being requeued can be cancelled only when it is back.  Raises SlurmError.
+    Returns the names of all jobs, and the jobs that have not left in time. It repeats the request, since a job that is
+    being requeued can be cancelled only when it is back.  Raises SlurmError.
     """
     end, names = time.monotonic() + WAIT_SECONDS, set[str]()
     while left := own_jobs(store, {sweep: submissions}, PATIENCE_SECONDS)[sweep]:
@@ -102,7 +102,7 @@ def _cancel(store: Store, sweep: str, submissions: Sequence[Submission]) -> tupl
 
 
 def _of_others(left: Sequence[OwnJob]) -> list[str]:
-    """A line for each other user who has jobs among those that are left."""
+    """A line for each other user with jobs that are left."""
     lines = []
     for user in sorted({job.user for job in left} - {user_name()}):
         theirs = by_array(job for job in left if job.user == user)
@@ -116,7 +116,7 @@ def _of_others(left: Sequence[OwnJob]) -> list[str]:
 def _without_slurm(
     store: Store, plan: Plan, submissions: Sequence[Submission], flagged: bool, error: cluster.SlurmError
 ) -> int:
-    """Waits for workers to end by themselves, as the leases show, and says what may still run."""
+    """Waits until the leases show that workers have ended by themselves, and says what may still run."""
     end = time.monotonic() + WAIT_SECONDS
     while (held := _held(store, plan)) and time.monotonic() < end:
         time.sleep(LOOK_SECONDS)
@@ -149,7 +149,7 @@ def _held(store: Store, plan: Plan) -> dict[str, PackState]:
 
 
 def _trained_by_others(store: Store, plan: Plan, submissions: Sequence[Submission]) -> list[str]:
-    """A line for each pack of the sweep that is held by no job of it: by a local worker, or one of another sweep."""
+    """A line for each pack of the sweep that a local worker, or a job of another sweep, holds."""
     ours = {each.job for each in submissions} - {None}
     return [
         f"Pack {pack} is held by {state.owner}, which is no job of this sweep and goes on."

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _ended(results: Sequence[Checked]) -> int:
-    """0 where all are in order.  Raises OwnClassError otherwise, with the first fault of each."""
+    """0 if all are in order.  Raises OwnClassError otherwise, with the first fault of each class."""
     faulty = [each for each in results if each.faults]
     if faulty:
         raise OwnClassError("\n".join(each.sentence for each in faulty))

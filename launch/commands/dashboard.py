@@ -7,8 +7,7 @@ from pathlib import Path
 
 from launch.commands.sync import PROJECT
 from launch.packs.lookup import store_there
-from launch.tracking.wandb.environment import named
-from launch.tracking.wandb.key import require_key
+from launch.tracking.wandb.environment import named, require_key
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.measures import Declared
@@ -47,8 +46,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     import wandb
 
-    from launch.tracking.wandb.open_run import own_service
-    from launch.tracking.wandb.writer import in_a_line
+    from launch.tracking.wandb.writer import in_a_line, own_service
 
     with own_service():
         try:
@@ -63,14 +61,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _last_plan(folder: Path) -> Plan | None:
-    """The plan of a store that was written last; None where it has none that can be read.  Raises StoreError."""
+    """The newest plan of a store; None if there is no readable plan.  Raises StoreError."""
     store = store_there(folder)
     plans = [plan for plan in all_plans(store, []) if plan.runs]
     return max(plans, key=lambda plan: store.plan(plan.sweep).stat().st_mtime, default=None)
 
 
 def _declared(agent: str | None, benchmark: str | None) -> Declared:
-    """What an agent measures; the benchmark's own, where none is named; a classifier, where conf/ names neither."""
+    """The measures of an agent: the named one, else the benchmark's default, else a classifier."""
     from launch.runs.arguments import check_option
     from launch.runs.files import option_in
     from launch.runs.options import CONF

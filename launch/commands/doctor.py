@@ -9,13 +9,11 @@ the default partition; hydra/launcher=packed looks only at this machine. Status 
 import argparse
 import secrets
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 from launch.command import asked
 from launch.doctor.finding import FAILS, UNKNOWN, Finding, show
-from launch.doctor.machine import of_data, of_scratch, of_software, of_store, software
-from launch.doctor.wandb import of_tracking
+from launch.doctor.machine import of_data, of_scratch, of_software, of_store, of_tracking, software
 from launch.launchers.slurm.parameters import wants_gpu
 from launch.packs.lookup import add_config_dir, config_dir_words
 from launch.runs.words import spelled
@@ -35,29 +33,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The command.  Raises PlasticityError where its words name nothing that could be looked at."""
+    """The command.  Raises PlasticityError if its words do not compose."""
     from launch.doctor.node import Visit, of_node  # torch: --help need not wait for it
     from launch.doctor.plans import Planned, of_array, of_plan
     from launch.doctor.slurm import of_slurm
     from plasticity_lab.assembly import benchmarks_of
 
-    words = [*config_dir_words(options), *options.words]
-    if shutil.which("sbatch") and not any(word.startswith(LAUNCHER) for word in words):
-        words = [*words, f"{LAUNCHER}packed_slurm"]
-    if options.store is not None:
-        words = [*words, _store_in(words, options.store)]
+    words = _words(options)
     command = asked(words)
     settings, parameters = command.resolved.settings, command.slurm
     store, here, lease = Store(settings.store), software(), settings.launch.lease_seconds
-    gpu = parameters is not None and wants_gpu(parameters, settings.device)
-    benchmarks = benchmarks_of(command.resolved.runs)
-    data = None if settings.data is None else str(settings.data)
+    benchmarks, data = benchmarks_of(command.resolved.runs), settings.data and str(settings.data)
     tracked, online = of_tracking(settings.tracking, parameters is None)
-    stored = of_store(store, lease)
-    scratch = of_scratch()
+    stored, scratch = of_store(store, lease), of_scratch()
     found = [*of_software(here), *stored, scratch, *of_data(benchmarks, data), *tracked]
+    place = f"On this machine, {here['host']}"
     if parameters is None:
-        show(f"On this machine, {here['host']}", found)
+        show(place, found)
         other = "the launcher is neither packed_slurm nor made from it"
         why = other if shutil.which("sbatch") else "there is no sbatch on this machine"
         print(f"On a compute node: nothing was looked at, since {why}.")
@@ -69,38 +61,34 @@ def run(options: argparse.Namespace) -> int:
     if all(finding.state != FAILS for finding in (scratch, *asking)):
         asking = [*asking, of_array(planned.jobs, parameters)]
     found = [*found, *asking, *of_packs]
-    show(f"On this machine, {here['host']}", found)
+    show(place, found)
     if any(finding.state == FAILS for finding in (stored[0], scratch, *asking)):
-        place, there = "On a compute node", [Finding(UNKNOWN, "No job was sent: it would fail of what is said above.")]
+        place = "On a compute node"
+        on_node = [Finding(UNKNOWN, "No job was sent: it would fail of what is said above.")]
     else:
-        visit = Visit(
-            store=str(store.root),
-            trial=str(store.short_job_folder(secrets.token_hex(6))),
-            here=here,
-            benchmarks=benchmarks,
-            data=data,
-            lease_seconds=lease,
-            gpu=gpu,
-            kind=planned.kind,
-            memory=planned.memory,
-            online=online,
-            compiled=settings.mode != "eager",
-        )
-        place, there = of_node(visit, parameters, options.wait * 60)
-    show(place, there)
-    return _ended([*found, *there])
+        trial, gpu = str(store.short_job_folder(secrets.token_hex(6))), wants_gpu(parameters, settings.device)
+        asked_of_job = (gpu, planned.kind, planned.memory, online, settings.mode != "eager")
+        visit = Visit(str(store.root), trial, here, benchmarks, data, lease, *asked_of_job)
+        place, on_node = of_node(visit, parameters, options.wait * 60)
+    show(place, on_node)
+    return _ended([*found, *on_node])
 
 
-def _store_in(words: Sequence[str], folder: Path) -> str:
-    """The word that names the store, as --store does.  Raises ConfigError where the words name one too."""
-    named = [word for word in words if word.startswith("store=")]
-    if named:
-        raise ConfigError(f"--store is {folder}, and {named[0]} names a store too; give one of them.")
-    return f"store={spelled(str(folder))}"
+def _words(options: argparse.Namespace) -> list[str]:
+    """The words of the command to come.  Raises ConfigError if both --store and a word name a store."""
+    words = [*config_dir_words(options), *options.words]
+    if shutil.which("sbatch") and not any(word.startswith(LAUNCHER) for word in words):
+        words.append(f"{LAUNCHER}packed_slurm")
+    if options.store is not None:
+        named = [word for word in words if word.startswith("store=")]
+        if named:
+            raise ConfigError(f"--store is {options.store}, and {named[0]} names a store too; give one of them.")
+        words.append(f"store={spelled(str(options.store))}")
+    return words
 
 
 def _ended(found: list[Finding]) -> int:
-    """The last line, and the exit status."""
+    """Prints the last line, and returns the exit status."""
     bad = sum(finding.state == FAILS for finding in found)
     print(f"{counted(bad, 'thing')} would fail." if bad else "Nothing that was looked at would fail.")
     return 1 if bad else 0

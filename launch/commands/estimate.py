@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _resources(store: Store, named: str, workers: int | None) -> Resources:
-    """A device kind, by its name, and workers on it; if it is not this machine's, the memory is taken to suffice."""
+    """A kind of device, by name, and workers on it; for another machine, the memory is assumed to suffice."""
     here = ["cpu"] if named == "cpu" else devices("auto")
     kind, memory, host_memory, usual = named, sys.maxsize, sys.maxsize, 1
     if named in ("auto", "cpu", kind_of(here[0]), device_name(kind_of(here[0]))):

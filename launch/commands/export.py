@@ -15,7 +15,7 @@ from plasticity_lab.process.account import expanded
 from plasticity_lab.records.archive import export_store
 
 HELD_SECONDS = 600.0
-"""A lease that was touched so short a time ago is respected, whatever its plan says."""
+"""A lease that was touched more recently is respected, whatever its plan says."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -39,14 +39,14 @@ ELSEWHERE = "what a local worker says is shown where its command was given; `pyt
 
 @dataclass(frozen=True)
 class WorkerLog:
-    """One file of a worker. job: its job, 12, or 12_3 in an array. changed: when it last spoke, seconds; 0: not yet."""
+    """One file of a worker. job: 12, or 12_3 in an array. changed: the time of the last write, seconds; 0: not yet."""
 
     job: str
     path: Path
     changed: float
 
     def last_lines(self, count: int) -> list[str]:
-        """The end of it, of all starts of the job.  Raises StoreError."""
+        """The last lines, over all starts of the job.  Raises StoreError."""
         return (read(self.path) or b"").decode(errors="replace").splitlines()[-count:]
 
 
@@ -66,8 +66,7 @@ def run(options: argparse.Namespace) -> int:
     if options.lines < 1:
         raise ConfigError(f"--lines is {options.lines}; it must be at least 1.")
     store = store_there(options.store)
-    about = _of_run(store, options.named) if options.named is not None else _of_sweep(store, options.sweep)
-    logs, submitted = about
+    logs, submitted = _of_run(store, options.named) if options.named is not None else _of_sweep(store, options.sweep)
     states = _states(store, submitted)
     spoken = [log for log in logs if log.changed]
     spoken.sort(key=lambda log: (log.job in states and states[log.job].ended_early, log.changed))
@@ -83,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _of_sweep(store: Store, start: str | None) -> tuple[list[WorkerLog], Submitted]:
-    """The logs of a sweep, by the beginning of its id, or of the newest, and the submissions they are of."""
+    """The logs of a sweep, by the beginning of its id, or of the newest sweep, and their submissions."""
     known = in_order(store)
     if not known:
         raise StoreError(f"{store.root} holds no sweep.")
@@ -97,7 +96,7 @@ def _of_sweep(store: Store, start: str | None) -> tuple[list[WorkerLog], Submitt
 
 
 def _of_run(store: Store, start: str) -> tuple[list[WorkerLog], Submitted]:
-    """The logs of the workers that had a run's pack, of an ended one of the worker that ended it, and the same."""
+    """The logs of the workers that had a run's pack (if it has ended, of the last one), and their submissions."""
     plans = plans_to_read(store)
     run = the_one(start, runs_of(store, plans), "run", store)
     record = read_record(store, run)
@@ -119,7 +118,7 @@ def _of_run(store: Store, start: str) -> tuple[list[WorkerLog], Submitted]:
 
 
 def _submissions(store: Store, sweep: str) -> list[Submission]:
-    """What was submitted for a sweep, and a line on stderr for each file of that which cannot be read."""
+    """The submissions of a sweep; prints a line on stderr for each unreadable file."""
     unreadable: list[StoreError] = []
     found = submissions_of(store, sweep, unreadable)
     for error in unreadable:
@@ -128,7 +127,7 @@ def _submissions(store: Store, sweep: str) -> list[Submission]:
 
 
 def _states(store: Store, submitted: Submitted) -> Mapping[str, JobState]:
-    """How the workers' jobs stand; nothing, and a line on stderr, where Slurm does not answer."""
+    """The states of the workers' jobs; empty, with a line on stderr, if Slurm does not answer."""
     try:
         found, gap = states_of_sweeps(store, submitted, this_cluster(PATIENCE_SECONDS), PATIENCE_SECONDS)
     except SlurmError as error:
@@ -139,12 +138,12 @@ def _states(store: Store, submitted: Submitted) -> Mapping[str, JobState]:
 
 
 def _silent(logs: Sequence[WorkerLog], states: Mapping[str, JobState]) -> list[str]:
-    """The jobs that have no log yet, or will never have one: a line for those in the same state."""
+    """A line for each state of jobs that have no log yet, or will never have one."""
     spoken = {log.job for log in logs if log.changed}
-    alike = defaultdict(list)
+    silent = defaultdict(list)
     for job in dict.fromkeys(log.job for log in logs if log.job not in spoken):
-        alike[str(states.get(job, ""))].append(job)
-    return [f"==> no log yet, job {some(jobs)}{state and ': '}{state}" for state, jobs in alike.items()]
+        silent[str(states.get(job, ""))].append(job)
+    return [f"==> no log yet, job {some(jobs)}{state and ': '}{state}" for state, jobs in silent.items()]
 
 
 def _heading(log: WorkerLog, state: JobState | None) -> str:
@@ -153,7 +152,7 @@ def _heading(log: WorkerLog, state: JobState | None) -> str:
 
 
 def logs_of(submissions: Iterable[Submission]) -> list[WorkerLog]:
-    """The files of all workers that were ever submitted for a sweep, whether they are there yet or not."""
+    """The files of all workers that were ever submitted for a sweep, existing or not."""
     found = list[WorkerLog]()
     for each in submissions:
         if each.outcome is None or each.outcome.job is None:

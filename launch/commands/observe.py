@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Looks at each run and adds what was seen; goes on where one cannot be looked at.
+    """Adds measurements to the record of each run; goes on if one run fails.
 
     Raises StoreError, ConfigError.
     """
@@ -66,16 +66,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _looked_at(store: Store, run: str, diagnostics: dict, resource_of, again: bool) -> str:
-    """Adds what diagnostics see of a run to its record; a line that says what was done."""
+    """Adds the columns of diagnostics to the record of a run; returns a line about it."""
     from plasticity_lab.records.provenance import provenance, utc_now
     from plasticity_lab.records.record import read_record
     from plasticity_lab.saved_network.observing import add_columns, observed
 
     record = read_record(store, run)
-    there = [] if record is None or again else [name for name in diagnostics if name in record["diagnostics"]]
-    left = {name: each for name, each in diagnostics.items() if name not in there}
+    known = [] if record is None or again else [name for name in diagnostics if name in record["diagnostics"]]
+    left = {name: diagnostic for name, diagnostic in diagnostics.items() if name not in known}
     if not left:
-        return f"{run}: was looked at by {', '.join(there)} already; --again measures anew."
+        return f"{run}: was looked at by {', '.join(known)} already; --again measures anew."
     seen = observed(store, run, left, resource_of)
     tasks = list(seen.at_tasks)
     source = provenance()

@@ -32,22 +32,22 @@ def run(options: argparse.Namespace) -> int:
     store = store_there(options.store)
     plan = read_plan(store, sweep_named(store, options.sweep))
     last = last_submission(store, plan)
-    name_again(last.code)  # no archive brings submissions: this one was made here, and its command named the code
-    # A plan holds the runs that were not finished when it was made; of the others nothing but the id is needed.
+    name_again(last.code)  # archives contain no submissions: this one was made here, by a command that named the code
+    # A plan holds the runs that were unfinished when it was made; for the others the id suffices.
     runs = [plan.runs.get(run, Run(run, {}, {})) for run in plan.asked]
     settings = last.settings.model_copy(update={"store": store.root})
     todo = outstanding(store, runs, settings.rerun, settings.launch.retries, ended_for(settings))
     again = {run.id: _recorded(store, plan, run.id) for run in todo.left if run.id not in plan.runs}
-    from launch.launchers.slurm.launcher import submit_runs  # torch: who names an unknown sweep need not wait for it
+    from launch.launchers.slurm.launcher import submit_runs  # torch: an unknown sweep is named before
 
     submit_runs([again.get(run.id, run) for run in runs], settings, last.launcher, plan.command)
     return 0
 
 
 def _recorded(store: Store, plan: Plan, run: str) -> Run:
-    """A run of which the plan has only the id, out of its record; its metrics or weights are damaged.
+    """A run from its record, since the plan has only its id; its metrics or weights are damaged.
 
-    Raises StoreError where the record does not say.
+    Raises StoreError if the record lacks something.
     """
     why = f"The record of run {run} was there when the sweep was planned and is not now."
     try:

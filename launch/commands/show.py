@@ -42,16 +42,11 @@ SECTIONS = ("science", "besides", "asked_as", "summary", "provenance")
 
 @dataclass(frozen=True)
 class Shown:
-    """What there is to show of a run.
+    """One run, to be shown.
 
-    state: how it stands, in a line.
-    sections: what is printed: heading → values.
-    metrics: of the curve; None where nothing was measured yet.
-    declared: what the columns of the metrics are.
-    diverged_at: the step at which it diverged.
-    folder: of the curve's picture.
-    damaged: what is wrong with its metrics.
-    in_training: whether it has not ended.
+    state: in a line. sections: heading → printed values. metrics: of the curve; None if nothing was measured yet.
+    declared: the columns of the metrics. diverged_at: the step at which it diverged. folder: of the curve's picture.
+    damaged: the fault of its metrics. in_training: whether it has not ended.
     """
 
     state: str
@@ -99,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _follow(store: Store, run: str, seconds: float) -> None:
-    """Shows a run's state and curve in place of what was shown before; in a pipe once, when the run has ended.
+    """Redraws a run's state and curve until it has ended; in a pipe it draws the curve once, at the end.
 
     Raises ConfigError for no time; StoreError.
     """
@@ -124,7 +119,7 @@ def _follow(store: Store, run: str, seconds: float) -> None:
 
 
 def _in_letters(shown: Shown, run: str, size: tuple[int, int], colours: bool) -> str:
-    """The curve as far as it is known, as large as the window.  Raises CorruptRecord."""
+    """The curve so far, in the size of the window.  Raises CorruptRecord."""
     if shown.damaged:
         raise shown.damaged
     if shown.metrics is None or not len(shown.metrics):
@@ -157,25 +152,25 @@ def _recorded(store: Store, run: str) -> Shown | None:
 
 
 def _without(record: Mapping[str, Any]) -> str:
-    """What a run that is done has no number of, behind its state."""
+    """The missing numbers of a finished run, to follow its state."""
     if record["status"] != "done":
         return ""
     if tasks := some_tasks(record["summary"]):
         return f"; an episode ended in {over_tasks([tasks])} tasks, over which its means over tasks are"
     headline = declared_in(record).headline
     why = why_without("done", record["summary"], headline)
-    if why == "no_episode":  # records of today have a flag that says it
+    if why == "no_episode":  # current records have a flag for it
         return "" if "no_episode" in flags_of(record) else "; no episode ended in it"
     return f"; it has no value of {headline}" if why else ""
 
 
 def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
-    """A run that has not: it waits, or its pack is being trained."""
-    found = [(plan, pack) for plan in plans for pack in plan.packs if run in pack.runs]
-    found = [(plan, pack) for plan, pack in found if not store.done(pack.id).exists()] or found
-    if not found:
+    """A run that has not ended: it waits, or its pack is being trained."""
+    planned = [(plan, pack) for plan in plans for pack in plan.packs if run in pack.runs]
+    planned = [(plan, pack) for plan, pack in planned if not store.done(pack.id).exists()] or planned
+    if not planned:
         raise StoreError(f"Run {run} has no record in {store.root} that can be read; give its command again.")
-    plan, pack = found[-1]
+    plan, pack = planned[-1]
     held = LeaseFiles(store).states([pack.id], plan.settings.launch.lease_seconds)[pack.id]
     state = _in_training(store, pack.id, held.owner) if held.held else _why_it_waits(store, plan)
     measures = measures_of(plan.runs[run].targets, plan.runs[run].science)
@@ -192,18 +187,18 @@ def _in_training(store: Store, pack: str, owner: Owner | None) -> str:
 
 
 def _why_it_waits(store: Store, plan: Plan) -> str:
-    """That no worker holds the run's pack, and whether any worker may take it."""
+    """The state of a run whose pack no worker holds: whether any worker may take it."""
     others = [pack.id for pack in plan.packs if not store.done(pack.id).exists()]
-    held = sum(each.held for each in LeaseFiles(store).states(others, plan.settings.launch.lease_seconds).values())
+    held = sum(state.held for state in LeaseFiles(store).states(others, plan.settings.launch.lease_seconds).values())
     if held:
         return f"waiting for one of the workers of sweep {plan.sweep}, which train {counted(held, 'other pack')} now"
     return f"waiting: no worker trains sweep {plan.sweep}; the same command goes on, and so does `launch resume`"
 
 
 def _so_far(store: Store, pack: Pack, run: str, measures: Measures) -> tuple[Measures, pa.Table | None, int | None]:
-    """What a run has measured until its pack's last checkpoint, and the step at which it diverged if it has.
+    """A run's measures, its metrics until the last checkpoint of its pack, and the step at which it diverged, if any.
 
-    Behind its measures with the columns of its diagnostics, which the checkpoint names.
+    The measures include the columns of its diagnostics, which the checkpoint names.
     """
     from plasticity_lab.records.checkpoint import load_checkpoint  # torch
     from plasticity_lab.records.journal import Journal

@@ -35,12 +35,9 @@ from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
 
 FEW, MANY = 3, 20
-"""How many runs, reasons or packs are named where there are more: in an overview, and where one sweep was asked for.
-
-All are in --json.
-"""
+"""The most runs, reasons or packs that are named: in an overview, and for a single sweep. All are in --json."""
 LATEST = 30
-"""How many sweeps an overview has, without --all."""
+"""The most sweeps in an overview, without --all."""
 LONGEST_REASON = 300
 
 
@@ -88,9 +85,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _states(store: Store, options: argparse.Namespace, index: RunIndex) -> tuple[list[SweepState], int, list[str]]:
-    """The sweeps in the order in which they were planned, how many earlier ones are left out, and what is wrong with
-    plans that cannot be read.
-    """
+    """The sweeps in order of their plans, the number of earlier ones left out, and a line for each unreadable plan."""
     if options.sweep is not None:
         plan = read_plan(store, the_one(options.sweep, sweeps_of(store), "sweep", store))
         return [state_of(store, plan, index)], 0, []
@@ -101,7 +96,7 @@ def _states(store: Store, options: argparse.Namespace, index: RunIndex) -> tuple
         try:
             plan = read_plan(store, sweep)
         except OldFormat:
-            raise  # it says all that there is to be said of the others too
+            raise  # its message holds for the other plans too
         except StoreError as error:
             damaged.append(str(error))
         else:
@@ -110,15 +105,15 @@ def _states(store: Store, options: argparse.Namespace, index: RunIndex) -> tuple
 
 
 def _damaged_files(store: Store, states: Sequence[SweepState]) -> list[str]:
-    """What is wrong with files of the sweeps besides their plans and records, and with calibrations."""
+    """A line for each damaged file of the sweeps besides plans and records, and for each damaged calibration."""
     packs = {pack for state in states for pack in state.packs}
-    found = [*damaged_files(store, packs), *damaged_checkpoints(store, packs), *damaged_calibrations(store)]
+    damaged = [*damaged_files(store, packs), *damaged_checkpoints(store, packs), *damaged_calibrations(store)]
     leases = LeaseFiles(store)
     epochs = leases.epochs()
     for pack in epochs.keys() - ended(store, epochs):
         leases.owner(pack, epochs[pack])
-    found += [*leases.damaged, *damaged_jobs(store, (state.sweep for state in states))]
-    return [str(error) for error in found]
+    damaged += [*leases.damaged, *damaged_jobs(store, (state.sweep for state in states))]
+    return [str(error) for error in damaged]
 
 
 def _as_json(state: SweepState, jobs: SweepJobs | None) -> dict[str, object]:
@@ -129,7 +124,7 @@ def _overview(states: Sequence[SweepState], known: Mapping[str, SweepJobs | None
     table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
     table.add_column("sweep", no_wrap=True)
     flags = list(dict.fromkeys(["collapsed", *(flag for state in states for flag in state.flagged)]))
-    shown = [each for each in STATES if each != STOPPED or any(state.counts[each] for state in states)]
+    shown = [name for name in STATES if name != STOPPED or any(state.counts[name] for state in states)]
     for heading in ("runs", *shown, *flags, "progress", "time left"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("command", ratio=1, overflow="ellipsis", no_wrap=True)
@@ -137,7 +132,7 @@ def _overview(states: Sequence[SweepState], known: Mapping[str, SweepJobs | None
         table.add_row(
             state.sweep,
             f"{len(state.states):,}",
-            *(f"{state.counts[each]:,}" if state.counts[each] else "-" for each in shown),
+            *(f"{state.counts[name]:,}" if state.counts[name] else "-" for name in shown),
             *(f"{len(state.flagged[flag]):,}" if flag in state.flagged else "-" for flag in flags),
             f"{int(100 * state.progress)} %",
             _time_left(state, known),
@@ -185,7 +180,7 @@ def _held_packs(state: SweepState) -> Table:
 
 
 def _lately(state: SweepState) -> list[str]:
-    """What the runs of packs in training measured last, a line for each pack that measures while it trains."""
+    """The last measurements of the packs in training, a line for each pack that has some."""
     lines = []
     for pack in state.running[:MANY]:
         words = ", ".join(f"{name} {number:,.1f}" for name, number in pack.lately.items())
@@ -194,7 +189,7 @@ def _lately(state: SweepState) -> list[str]:
 
 
 def _went_wrong(state: SweepState, alone: bool) -> list[str]:
-    """What went wrong, and what to do about it, in lines.  alone: whether only this sweep was asked for."""
+    """Failures and other faults of a sweep with ways out, in lines.  alone: whether only this sweep was asked for."""
     lines = []
     often = sorted(state.failed.items(), key=lambda entry: -len(entry[1]))
     most = MANY if alone else FEW
@@ -229,7 +224,7 @@ def _went_wrong(state: SweepState, alone: bool) -> list[str]:
 
 
 def _why_it_waits(state: SweepState, known: Mapping[str, SweepJobs | None]) -> list[str]:
-    """What Slurm says about a sweep of its own, and what gets one going that nobody trains."""
+    """The jobs of a sweep on Slurm, and the way to continue a sweep that no worker trains."""
     jobs = known.get(state.sweep)
     lines = [] if jobs is None else [f"{state.sweep} on Slurm: {jobs}."]
     if state.left is not None:

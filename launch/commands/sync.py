@@ -4,18 +4,35 @@ Runs appear in W&B under their run ids, so that none appears twice, however ofte
 """
 
 import argparse
+import shutil
 import sys
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from launch.packs.lookup import add_store, store_there
-from launch.tracking.sync import catch_up, survey, tidy
-from launch.tracking.wandb.environment import named
-from launch.tracking.wandb.key import require_key
+from launch.tracking.wandb.environment import named, require_key
+from launch.tracking.wandb.marks import (
+    UNFINISHED,
+    Destination,
+    clear_offline,
+    mark_written,
+    offline_folders,
+    uploaded_by_hand,
+    written,
+)
 from launch.wording import counted
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.plan import all_plans
+from plasticity_lab.records.record import CorruptRecord, read_record, records_of
+from plasticity_lab.records.settings import TrackingSettings
+from plasticity_lab.records.store import Store
 
 PROJECT = "plasticity_lab"
-"""Where runs go that were trained with no word about it; conf/tracking says the same."""
+"""The project of runs without a plan; also the default in conf/tracking."""
 _SILENCE_SECONDS = 10.0
+BATCH = 32
+_DAY = 86_400.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     store = store_there(options.store)
     if not (options.offline or options.dry_run):
         require_key("Uploading", "--offline writes runs that can be uploaded elsewhere.")
-    found = survey(store, not options.offline, options.entity, options.project, PROJECT)
+    found = survey(store, not options.offline, options.entity, options.project)
     for error in [*found.unreadable, *found.corrupt]:
         print(error, file=sys.stderr)
     if options.dry_run:
@@ -56,3 +73,109 @@ def run(options: argparse.Namespace) -> int:
         count = list(failed.values()).count(reason)
         print(f"Not written: {counted(count, 'run')}: {reason.rstrip('.')}{named()}.", file=sys.stderr)
     return 1 if failed else 0
+
+
+@dataclass
+class Survey:
+    """The runs of a store that W&B lacks.
+
+    missing: destination → its missing runs. there: the number of runs that are written. uploaded: destination → the
+    uploaded runs that still have offline folders. groups: run → sweep. corrupt: damaged records. unreadable: plans.
+    """
+
+    missing: dict[Destination, list[str]] = field(default_factory=dict)
+    there: int = 0
+    uploaded: dict[Destination, list[str]] = field(default_factory=dict)
+    groups: dict[str, str] = field(default_factory=dict)
+    corrupt: list[CorruptRecord] = field(default_factory=list)
+    unreadable: list[StoreError] = field(default_factory=list)
+
+    @property
+    def lacking(self) -> int:
+        """The number of missing runs."""
+        return sum(map(len, self.missing.values()))
+
+
+def survey(store: Store, online: bool, entity: str | None, project: str | None) -> Survey:
+    """Looks at every record of a store, and changes nothing.  Raises StoreError.
+
+    The plan of its sweep gives the destination of a run, PROJECT if there is none, unless entity and project are named.
+    """
+    found = Survey()
+    tracked: dict[str, TrackingSettings] = {}
+    for plan in all_plans(store, found.unreadable):
+        tracked[plan.sweep] = plan.settings.tracking
+        for run in plan.asked:
+            found.groups.setdefault(run, plan.sweep)
+    folders = offline_folders(store)
+    known: dict[tuple[str, Destination], set[str]] = {}
+
+    def is_written(run: str, pack: str, destination: Destination) -> bool:
+        if (pack, destination) not in known:
+            known[pack, destination] = written(store, pack, destination)
+        return run in known[pack, destination]
+
+    for record in records_of(store, found.corrupt):
+        run, source = record["run"], record["provenance"]
+        settings = tracked.get(source.get("sweep") or found.groups.get(run, ""))
+        of_sweep = (settings.entity, settings.project) if settings else (None, PROJECT)
+        where = (entity or of_sweep[0] or "", project or of_sweep[1] or PROJECT)
+        server, offline = Destination(True, *where), Destination(False, *where)
+        is_offline = is_written(run, source["pack"], offline) and run in folders
+        if is_written(run, source["pack"], server) or (is_offline and uploaded_by_hand(folders[run])):
+            found.there += 1
+            if run in folders:
+                found.uploaded.setdefault(server, []).append(run)
+        elif is_offline and not online:
+            found.there += 1
+        else:
+            found.missing.setdefault(server if online else offline, []).append(run)
+    return found
+
+
+def tidy(store: Store, found: Survey) -> None:
+    """Clears the offline folders of uploaded runs, and folders left by killed writers."""
+    for destination, runs in found.uploaded.items():
+        for pack, members in _by_pack(store, runs).items():
+            mark_written(store, pack, destination, members)
+        clear_offline(store, runs)
+    for folder in store.wandb_folder.glob(f"{UNFINISHED}*"):
+        if folder.stat().st_mtime < time.time() - _DAY:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def catch_up(store: Store, found: Survey, report: Callable[[int], None]) -> dict[str, str]:
+    """Writes the missing runs.  Returns run → why it could not be written.  Raises StoreError.
+
+    report: called after each batch with the number of written runs. After a batch without any written run, the rest is
+    not tried.
+    """
+    if not found.missing:
+        return {}
+    # Importing wandb takes a second, which a command with nothing to write need not wait for.
+    from launch.tracking.wandb.writer import own_service, write_runs
+
+    failed: dict[str, str] = {}
+    done, down = 0, ""
+    for destination, runs in found.missing.items():
+        for batch in (runs[at : at + BATCH] for at in range(0, len(runs), BATCH)):
+            if down:
+                failed |= dict.fromkeys(batch, down)
+                continue
+            records = [record for run in batch if (record := read_record(store, run)) is not None]
+            with own_service():
+                not_written = write_runs(store, destination, records, found.groups)
+            failed |= not_written
+            done += len(records) - len(not_written)
+            report(done)
+            if records and len(not_written) == len(records):
+                down = not_written[records[-1]["run"]]
+    return failed
+
+
+def _by_pack(store: Store, runs: Sequence[str]) -> dict[str, list[str]]:
+    packs: dict[str, list[str]] = {}
+    for run in runs:
+        if (record := read_record(store, run)) is not None:
+            packs.setdefault(record["provenance"]["pack"], []).append(run)
+    return packs

@@ -1,1 +1,1 @@
-"""What `python -m launch doctor` looks at: Slurm, store, data, W&B, from here and from a compute node."""
+"""The checks of `python -m launch doctor`: Slurm, store, data and W&B, from here and from a compute node."""

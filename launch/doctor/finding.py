@@ -1,4 +1,4 @@
-"""What the doctor has found: a sentence each."""
+"""The findings of the doctor, a sentence each."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ OK, FAILS, UNKNOWN = "ok", "fails", "unknown"
 
 @dataclass(frozen=True)
 class Finding:
-    """state: ok | fails | unknown. words: what was looked at, and what to do where it would fail."""
+    """state: ok | fails | unknown. words: the subject, and the way out of a failure."""
 
     state: str
     words: str
 
 
 def attempt(question: Callable[[], str]) -> Finding:
-    """ok with what the question answers, or fails with the sentence of its error."""
+    """ok with the answer to the question, or fails with the sentence of its error."""
     try:
         return Finding(OK, question())
     except PlasticityError as error:
@@ -25,7 +25,7 @@ def attempt(question: Callable[[], str]) -> Finding:
 
 
 def show(place: str, findings: Sequence[Finding]) -> None:
-    """Prints them under the name of the place they hold for."""
+    """Prints findings under the name of their place."""
     print(f"{place}:", flush=True)
     for finding in findings:
         print(f"  {finding.state:<11}  {finding.words}", flush=True)

@@ -1,36 +1,50 @@
-"""What is looked at on this machine and on a compute node alike: store, data, and the code itself."""
+"""Checks on this machine and on a compute node: store, clock, data, code, and W&B."""
 
+import http.client
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from launch.doctor.clock import of_clock
-from launch.doctor.file_system import file_system
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
 from launch.plan.compiling import compiled_folder, not_compiled_here
+from launch.tracking.choice import check_tracking, decided
+from launch.tracking.wandb.environment import HOW_TO_CONFIGURE, key_configured, server
 from launch.wording import in_bytes
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.data.folder import data_folder
-from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import beside
+from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.records.files import beside, clock_offset, disk_errors
 from plasticity_lab.records.provenance import CHECKOUT, provenance, why_no_commit
+from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import code_digest
 
 LEAST_FREE = 2**30
-"""Bytes below which a store counts as full: checkpoints of a few packs."""
+"""A store with fewer free bytes counts as full: they are the checkpoints of a few packs."""
 LEAST_FILES = 1000
-"""Files below which it does."""
+"""A store with room for fewer files counts as full."""
 TRIAL_BYTES = 2**25
-"""Bytes that are written and removed: a quota shows only where writing meets it."""
+"""Bytes that are written and removed: only writing reveals a quota."""
+STAT_SECONDS = 15.0
+"""Wait for an answer of the file server."""
+STAMPED_BY_CLIENTS = ("fuseblk", "fuse", "lustre", "sshfs", "9p", "smb2", "cifs")
+"""File systems (names of `stat`) whose clients may stamp files by their own clocks."""
+SEEN_SECONDS = 1.0
+"""With a larger offset, the stamps are surely not by this machine's clock."""
+NETWORK_SECONDS = 15.0
+INSTEAD = "say tracking=wandb_offline, and upload later with `python -m launch sync`"
 
 
 def of_store(store: Store, lease_seconds: float) -> list[Finding]:
-    """Whether it can be written, or made where there is none yet, and has what leases need; nothing is left."""
+    """Whether the store can be written, or made, and supports leases; leaves nothing behind."""
     try:
         place = store.try_out()
     except StoreError as error:
@@ -42,23 +56,26 @@ def of_store(store: Store, lease_seconds: float) -> list[Finding]:
 
 
 def of_data(benchmarks: Iterable[Benchmark], folder: str | None) -> list[Finding]:
-    """Whether what the benchmarks' tasks are made of is there, complete as far as they can see."""
+    """Whether the data of the benchmarks' tasks is there and complete, as far as the benchmarks can check."""
     place = data_folder(folder)
     return [attempt(lambda benchmark=benchmark: f"Data: {benchmark.verified(place)}") for benchmark in benchmarks]
 
 
 def software() -> dict[str, Any]:
-    """The code that runs here: where, its commit or `why` there is none, versions, and what keeps it from compiling."""
-    made = provenance()
-    same = {"code": code_digest(), **{key: made[key] for key in ("commit", "dirty", "python", "versions", "host")}}
-    why = why_no_commit() if made["commit"] is None else ""
-    uncompiled = not_compiled_here()
-    words = uncompiled and uncompiled.sentence
-    return {"checkout": str(CHECKOUT), "executable": sys.executable, "uncompiled": words, "why": why, **same}
+    """The code that runs here: its place, its commit or `why` there is none, versions, and why it cannot compile."""
+    made, uncompiled = provenance(), not_compiled_here()
+    return {
+        "checkout": str(CHECKOUT),
+        "executable": sys.executable,
+        "uncompiled": uncompiled and uncompiled.sentence,
+        "why": why_no_commit() if made["commit"] is None else "",
+        "code": code_digest(),
+        **{key: made[key] for key in ("commit", "dirty", "python", "versions", "host")},
+    }
 
 
 def of_software(facts: Mapping[str, Any]) -> list[Finding]:
-    """What runs, and whether records can say which code made them."""
+    """Python, packages and code, and whether records can name the code that made them."""
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
     found = [Finding(OK, f"Python {facts['python']} ({facts['executable']}), {versions}.")]
     if facts["commit"] is None:
@@ -74,7 +91,7 @@ def of_software(facts: Mapping[str, Any]) -> list[Finding]:
 
 
 def of_scratch() -> Finding:
-    """Whether temporary files can be written, which compilers, and sbatch's scripts here, need."""
+    """Whether temporary files can be written; compilers and the scripts for sbatch need them."""
     try:
         with tempfile.TemporaryFile() as file:
             file.write(bytes(2**20))
@@ -97,3 +114,94 @@ def _space(place: Path) -> Finding:
     except StoreError as error:
         return Finding(FAILS, f"Space: {in_bytes(free)} are free there, but not for you. {error}")
     return Finding(OK, f"Space: {in_bytes(free)} are free there; a quota may leave less, but {in_bytes(TRIAL_BYTES)}.")
+
+
+def file_system(folder: Path) -> str:
+    """The name of the file system of a folder, from `stat`; empty if `stat` does not know it."""
+    try:
+        asked = subprocess.run(
+            ["stat", "--file-system", "--format=%T", folder], capture_output=True, text=True, timeout=STAT_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return asked.stdout.strip() if asked.returncode == 0 else ""
+
+
+def of_clock(place: Path, lease_seconds: float) -> Finding:
+    """The offset of the clock that stamps the store's files from this machine's, from writing and touching a file.
+
+    Leases compare these stamps, so all must come from one clock. Raises StoreError.
+    """
+    written, touched = clock_offset(place), _offset_of_a_touch(place)
+    words = f"Clocks: the store's files are stamped {_apart(written)} this machine's clock"
+    if abs(written - touched) > SEEN_SECONDS:
+        return Finding(
+            FAILS,
+            f"{words} when they are written, and {_apart(touched)} it when they are touched: leases would look older "
+            "than they are. Put the store on another file system.",
+        )
+    if abs(written) > lease_seconds / 2:
+        return Finding(
+            FAILS,
+            f"{words}, while leases last {lease_seconds:.0f} s; have the clocks set (NTP), or raise "
+            "launch.lease_seconds.",
+        )
+    if abs(written) <= SEEN_SECONDS and (kind := file_system(place)).startswith(STAMPED_BY_CLIENTS):
+        return Finding(
+            UNKNOWN,
+            f"{words}; on {kind} each machine may stamp files by its own clock, and leases hold only if all agree to "
+            f"{lease_seconds / 2:.0f} s (NTP).",
+        )
+    return Finding(OK, f"{words}.")
+
+
+def _offset_of_a_touch(place: Path) -> float:
+    """As `clock_offset`, for a file that is touched, like leases."""
+    with beside(place / "clock", b"") as file, disk_errors("write", file):
+        os.utime(file, (0.0, 0.0))
+        before = time.time()
+        os.utime(file)
+        after = time.time()
+        stamp = file.stat().st_mtime
+    return 0.0 if before <= stamp <= after else stamp - (after if stamp > after else before)
+
+
+def _apart(seconds: float) -> str:
+    return f"{abs(seconds):.1f} s {'behind' if seconds < 0 else 'ahead of'}"
+
+
+def of_tracking(tracking: TrackingSettings, trains: bool) -> tuple[list[Finding], bool]:
+    """Findings about W&B on this machine, and whether workers write to W&B online.
+
+    trains: whether the workers are on this machine; if not, its network does not matter.
+    """
+    resolved, _ = decided(tracking)
+    online = resolved.backend == "wandb_online"
+    try:
+        check_tracking(tracking)
+    except ConfigError as error:
+        return [Finding(FAILS, f"W&B: {error}")], online
+    chosen = f"tracking={tracking.backend}" + (f", which is {resolved.backend} here" if resolved != tracking else "")
+    found = [Finding(OK, f"W&B: {chosen}.")]
+    return [*found, of_network("from this machine")] if online and trains else found, online
+
+
+def of_key(where: str) -> Finding:
+    """Whether a worker finds a key.  where: «on this node»."""
+    if key_configured():
+        return Finding(OK, "W&B: a key is found.")
+    return Finding(FAILS, f"W&B: no key is found {where}: {HOW_TO_CONFIGURE}; or {INSTEAD}.")
+
+
+def of_network(where: str) -> Finding:
+    """Whether W&B's server answers.  where: «from this node»."""
+    address = server()
+    try:
+        with urllib.request.urlopen(address, timeout=NETWORK_SECONDS):
+            pass
+    except urllib.error.HTTPError:
+        pass  # it has answered
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        why = getattr(error, "reason", None) or error
+        return Finding(FAILS, f"W&B: {address} cannot be reached {where} ({why}); {INSTEAD}.")
+    return Finding(OK, f"W&B: {address} answers.")

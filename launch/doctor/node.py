@@ -1,4 +1,4 @@
-"""What a compute node is asked, and what its answer comes to where the command was given."""
+"""Checks on a compute node, in a short job, and their result on the machine of the command."""
 
 import contextlib
 import math
@@ -12,8 +12,7 @@ from typing import Any
 import torch
 
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding
-from launch.doctor.machine import of_data, of_scratch, of_software, of_store, software
-from launch.doctor.wandb import of_key, of_network
+from launch.doctor.machine import of_data, of_key, of_network, of_scratch, of_software, of_store, software
 from launch.launchers.slurm.short_job import LATE_SECONDS, LOOK_SECONDS, NoAnswer, answer_to, clear, send
 from launch.plan.device import cores, devices, kind_of, limited_memory
 from launch.wording import in_bytes
@@ -30,12 +29,12 @@ FROM_HERE, FROM_NODE = "written_here", "written_on_a_node"
 
 @dataclass(frozen=True)
 class Visit:
-    """What the job looks at.  Its answer is a list of findings, each as a dictionary.
+    """The checks of the job.  Its answer is a list of findings, each as a dictionary.
 
-    trial: a folder of the store, for files that the other side is to see. here: `software` where the command was given.
-    benchmarks: one for each resource that runs need.
-    gpu: whether workers train on one. kind: of device that packs are planned for; None where that is not known. memory:
-    bytes that a job takes. online: whether runs are written to W&B while they train. compiled: whether long runs are.
+    trial: a folder of the store, for files that the other side is to see. here: `software` on the machine of the
+    command. benchmarks: one for each resource that runs need. gpu: whether workers train on a GPU. kind: of device that
+    packs are planned for; None if it is unknown. memory: bytes that a job takes. online: whether runs are written to
+    W&B while they train. compiled: whether long runs are compiled.
     """
 
     store: str
@@ -51,7 +50,7 @@ class Visit:
     compiled: bool
 
     def __call__(self) -> list[dict[str, str]]:
-        """Looks at everything."""
+        """Runs all checks."""
         found = [*self._store(), *self._software(), *of_data(self.benchmarks, self.data), self._device()]
         found += [self._memory(), of_scratch()]
         if self.online:
@@ -59,7 +58,7 @@ class Visit:
         return [asdict(finding) for finding in found]
 
     def _store(self) -> list[Finding]:
-        """Writes nothing where this is not the store that the command was given for."""
+        """Checks the store; writes nothing if it is not the store of the command."""
         trial = Path(self.trial)
         if not (trial / FROM_HERE).exists():
             words = f"Store {self.store}: what {self.here['host']} has written there is not seen on this node"
@@ -70,19 +69,19 @@ class Visit:
         return found
 
     def _software(self) -> list[Finding]:
-        there = software()
+        node = software()
         differs = [
-            f"{key} is {there[key]} and not {self.here[key]}"
+            f"{key} is {node[key]} and not {self.here[key]}"
             for key in ("checkout", "commit", "dirty", "code", "python", "versions")
-            if there[key] != self.here[key]
+            if node[key] != self.here[key]
         ]
         if not differs:
             found = [Finding(OK, f"Code, Python and packages: those of {self.here['host']}.")]
         else:
             words = f"Code, Python and packages: not those of {self.here['host']}: {'; '.join(differs)}"
-            found = [*of_software(there), Finding(FAILS, f"{words}. Put both where all nodes see them.")]
-        if self.compiled and not self.here["uncompiled"] and there["uncompiled"]:
-            words = f"Compiling: long runs are to be compiled, but {there['uncompiled']}"
+            found = [*of_software(node), Finding(FAILS, f"{words}. Put both where all nodes see them.")]
+        if self.compiled and not self.here["uncompiled"] and node["uncompiled"]:
+            words = f"Compiling: long runs are to be compiled, but {node['uncompiled']}"
             found.append(Finding(FAILS, f"{words}; hydra.launcher.setup can see to it, or say mode=eager."))
         return found
 
@@ -131,9 +130,9 @@ class Visit:
 
 
 def of_node(visit: Visit, parameters: Mapping[str, Any], patience: float) -> tuple[str, list[Finding]]:
-    """Sends a job to look at everything, and waits for it.  Returns where it was, and its findings.
+    """Sends a job with all checks, and waits for it.  Returns its place, and its findings.
 
-    patience: seconds that it may queue and run. Nothing is left, also not the store where there was none.
+    patience: seconds that it may queue and run. Nothing is left, not even a store that was missing before.
     """
     trial = Path(visit.trial)
     made = [folder for folder in (Path(visit.store), *Path(visit.store).parents) if not folder.exists()]
@@ -142,12 +141,9 @@ def of_node(visit: Visit, parameters: Mapping[str, Any], patience: float) -> tup
         sent = send(Store(visit.store), visit, parameters, MINUTES)
         answer = answer_to(sent, patience)
         found = [Finding(**each) for each in answer.result]
-        seen = [_seen_here(trial)] if found[0].state == OK else []
-        return f"On a compute node, {answer.node}, in job {sent.job}", [
-            *found,
-            *seen,
-            _clocks(answer.late, visit.lease_seconds),
-        ]
+        found += [_seen_here(trial)] if found[0].state == OK else []
+        found.append(_clocks(answer.late, visit.lease_seconds))
+        return f"On a compute node, {answer.node}, in job {sent.job}", found
     except NoAnswer as error:
         return "On a compute node", [Finding(FAILS if error.ended else UNKNOWN, str(error))]
     except PlasticityError as error:
@@ -156,7 +152,7 @@ def of_node(visit: Visit, parameters: Mapping[str, Any], patience: float) -> tup
         clear(trial)
         for folder in made:
             with contextlib.suppress(OSError):
-                folder.rmdir()  # fails where somebody has put something into it meanwhile
+                folder.rmdir()  # fails if it is no longer empty
 
 
 def _seen_here(trial: Path) -> Finding:
@@ -169,7 +165,7 @@ def _seen_here(trial: Path) -> Finding:
 
 
 def _clocks(late: float, lease_seconds: float) -> Finding:
-    """An answer takes a second or so to arrive: only a larger difference is one of the clocks."""
+    """Whether the clocks agree: an answer takes about a second, so only a larger difference counts."""
     words = f"Clocks: the node's and this machine's seem {abs(late):.1f} s apart"
     if abs(late) <= lease_seconds / 2:
         return Finding(OK, f"{words}.")

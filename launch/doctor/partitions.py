@@ -41,7 +41,7 @@ class Nodes:
 
     @classmethod
     def read(cls, row: str) -> "Nodes":
-        """From one row with the columns above."""
+        """Reads one row with the columns above."""
         name, up, limit, count, state, cores, memory, features, gres = row.strip().split("|")
         number = re.compile(r"\d+")
         found = [int(match[0]) if (match := number.match(words)) else 0 for words in (count, cores, memory)]
@@ -50,12 +50,12 @@ class Nodes:
 
     @property
     def in_use(self) -> bool:
-        """Whether they start jobs. A * after the state says that they do not answer."""
+        """Whether they start jobs. A * after the state means that they do not answer."""
         return self.count > 0 and not self.state.endswith("*") and self.state.rstrip("~#!%$@^-+") not in _OUT_OF_USE
 
 
 def of_partitions(parameters: Mapping[str, Any], configuration: str) -> list[Finding]:
-    """Those named, or the default one.  configuration: the cluster's, as scontrol shows it.  Raises SlurmError."""
+    """The named partitions, or the default one.  configuration: of the cluster, from scontrol.  Raises SlurmError."""
     named = parameters["partition"]
     first = attempt(lambda: check_parameters(parameters) or cluster.check_partition(named) or "")
     if first.state == FAILS:
@@ -100,7 +100,7 @@ def _nodes(name: str, own: Sequence[Nodes], known: Sequence[Nodes], parameters: 
 def _fitting(
     there: Sequence[Nodes], known: Sequence[Nodes], parameters: Mapping[str, Any]
 ) -> tuple[Sequence[Nodes], str]:
-    """The nodes that have everything a job asks for; if none has, the first thing that is too much, with a way out."""
+    """The nodes that fit a job; if there are none, the first parameter that is too large, with a way out."""
     cores = (parameters["cpus_per_task"] or 1) * max(1, parameters["tasks_per_node"])
     memory, constraint = int((parameters["mem_gb"] or 0) * 2**30), parameters.get("constraint")
     left = there
@@ -127,7 +127,7 @@ def _fitting(
 
 
 def _kinds(name: str, own: Sequence[Nodes], parameters: Mapping[str, Any]) -> Finding:
-    """How nodes differ, as far as Slurm knows: by their features, and by the types of their GPUs."""
+    """How nodes differ according to Slurm: by features, and by types of GPUs."""
     features = Counter[str]()
     for nodes in own:
         features[nodes.features] += nodes.count
@@ -155,7 +155,7 @@ def _gpus(parameters: Mapping[str, Any]) -> str:
 
 
 def _preemption(name: str, configuration: str) -> list[Finding]:
-    """Whether jobs that give way to others come back."""
+    """Whether preempted jobs come back."""
     if re.search(r"^PreemptType\s*=\s*(preempt/none|\(null\)|none)", configuration, re.MULTILINE):
         return []
     said = cluster.ask("scontrol", "--oneliner", "show", "partition", name)

@@ -70,7 +70,7 @@ def of_plan(
 
 
 def of_array(jobs: int, parameters: Mapping[str, Any]) -> Finding:
-    """Whether sbatch would take the array; it is only asked."""
+    """Whether sbatch would accept the array; nothing is submitted."""
     asked = attempt(lambda: check_taken(jobs, parameters) or f"sbatch would take {counted(jobs, 'job')} like these.")
     advice = next((way for words, way in _WAYS_OUT if re.search(words, asked.words)), "")
     return asked if asked.state == OK or not advice else Finding(FAILS, f"{asked.words}; {advice}.")
@@ -83,7 +83,7 @@ def _packs(runs: Sequence[Run], settings: Settings, resources: Resources) -> lis
 
 
 def _of_time(longest: Pack, parameters: Mapping[str, Any]) -> Finding:
-    """Whether the longest pack ends within the starts that a job has.  Each goes on from the last one's checkpoint."""
+    """Whether the longest pack ends within the starts of a job.  Each start goes on from the last checkpoint."""
     minutes, starts = parameters["timeout_min"], parameters["max_num_timeout"] + 1
     useful = minutes * 60 - parameters["signal_delay_s"] - EARLY_SECONDS
     needed = math.ceil(longest.seconds / useful)

@@ -23,8 +23,8 @@ from launch.packs.owner import this_owner
 from launch.plan.device import cores, limited_memory
 from launch.tracking.wandb.marks import count_written, destination_of
 from launch.wording import in_bytes
+from launch.work.patience import NOTICE_SECONDS
 from launch.work.precompile import packs_to_precompile
-from launch.work.stop_signal import NOTICE_SECONDS
 from plasticity_lab.errors import StoreError
 from plasticity_lab.process.import_path import for_children
 from plasticity_lab.records.checkpoint import latest_epoch

@@ -101,6 +101,9 @@ class _Events:
         if self.stops:
             raise _Stopped
 
+    def task_ends(self, learner: Learner, task: Task) -> None:
+        """Does nothing."""
+
     def _add(self, when: str, name: str, values: np.ndarray) -> None:
         for k, events in enumerate(self.of_runs):
             events.append(Event(when, name, np.ascontiguousarray(values[k]).tobytes()))

@@ -1,7 +1,7 @@
-"""What a worker says about its runs while it trains them, so that they appear in W&B.
+"""How a worker follows its packs, so that their runs appear in W&B.
 
-A worker never imports wandb and never waits for it: a companion process writes the runs, and is sent lines by a queue.
-The records in the store are written first in any case.
+A worker never imports wandb and never waits for it: a companion process writes the runs, and a queue holds its orders.
+The records in the store are always written first.
 """
 
 import logging
@@ -9,25 +9,44 @@ import queue
 import sys
 from collections.abc import Sequence
 
-from launch.tracking.connection import Connection
-from launch.tracking.measured import Measured
-from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, STATE, Answer, described
+from launch.tracking.connection import BEGIN, FINISH, LEAVE, ROWS, STATE, Answer, Connection, described
 from launch.tracking.wandb.content import rows
 from launch.tracking.wandb.environment import named
-from launch.tracking.wandb.marks import Destination
+from launch.tracking.wandb.marks import Destination, destination_of
+from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.measures import Measures
+from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 from plasticity_lab.waits import TRAINING
 
 log = logging.getLogger(__name__)
 SILENCE_SECONDS = 120.0
-"""How long a worker that has trained everything waits for a sign that one more run has been written."""
+"""Wait of a worker that has trained everything, from one written run to the next."""
 STOPPED_SECONDS = 20.0
-"""How long a worker that was stopped waits for its open runs to be closed."""
+"""Wait of a stopped worker until its open runs are closed."""
 
 
-class Tracked:
+class Tracking:
+    """Follows one pack after another; this one does nothing (tracking=store)."""
+
+    def begin(self, runs: Sequence[Run], measures: Measures) -> None:
+        """Called when a pack begins, or goes on.  measures: of its journal."""
+
+    def follow(self, journal: Journal) -> None:
+        """Called now and then while it trains."""
+
+    def state(self, state: str) -> None:
+        """Called on another thread, when the worker begins to train, to compile or to wait."""
+
+    def end(self, runs: Sequence[Run], recorded: bool) -> None:
+        """Called when its training ends; recorded: whether its runs have records now."""
+
+    def close(self, stopped: bool) -> None:
+        """Called when the worker ends; stopped: whether it was asked to."""
+
+
+class Tracked(Tracking):
     """Tracking by a companion process, which is started with the first pack.
 
     live_runs: the width up to which packs are followed while they train; offline, none are.
@@ -47,19 +66,19 @@ class Tracked:
 
     @property
     def waiting(self) -> int:
-        """How many packs have been trained and are not written to W&B yet."""
+        """The number of packs that have been trained and are not written to W&B yet."""
         return self._handed_over - self._finished
 
     def begin(self, runs: Sequence[Run], measures: Measures) -> None:
-        """Lets the companion open the runs, if the pack is to be seen live; else it imports W&B meanwhile."""
+        """Lets the companion open the runs if the pack is followed live; otherwise it imports W&B meanwhile."""
         self._start()
         self._live, self._told = [run.id for run in runs] if len(runs) <= self.live_runs else [], 0
         if self._live:
             self._say(BEGIN, [described(run, measures) for run in runs])
             self._say(STATE, self._state)
 
-    def follow(self, journal: Measured) -> None:
-        """Passes on the events that are new; of a pack that goes on from a checkpoint, all so far."""
+    def follow(self, journal: Journal) -> None:
+        """Passes on new events; after a resume, all so far."""
         if not self._live or journal.events == self._told:
             return
         declared = journal.measures.declared
@@ -67,7 +86,7 @@ class Tracked:
         self._told = journal.events
 
     def state(self, state: str) -> None:
-        """Passes on the worker's state.  A run that is not open yet is opened with the last one."""
+        """Passes on the worker's state, which also later runs are opened with."""
         self._state = state
         if self._live:
             self._say(STATE, state)
@@ -82,7 +101,7 @@ class Tracked:
         self._live = []
 
     def close(self, stopped: bool) -> None:
-        """Waits until all runs are written, or no answer comes any more; `sync` finds those that are missing then."""
+        """Waits until all runs are written, or no answer comes any more; `sync` finds the missing ones then."""
         if self._connection is None:
             return
         self._closing = True
@@ -92,7 +111,7 @@ class Tracked:
         self._connection.close()
 
     def _start(self) -> None:
-        """Starts the companion, if it does not run: what it imports takes seconds, which training need not wait for."""
+        """Starts the companion if it does not run; training need not wait for its imports, which take seconds."""
         if self._connection is None and not self._lost:
             try:
                 self._connection = Connection(self._command, self._hear, self._ended)
@@ -132,8 +151,14 @@ class Tracked:
         self._warn(reason)
 
     def _warn(self, reason: str) -> None:
-        """One line, for the first thing that goes wrong."""
+        """Logs one line, for the first fault."""
         if not self._warned:
             self._warned = True
             words = f"{reason.rstrip('.')}{named()}"
             log.warning("W&B: %s. Training goes on; `python -m launch sync` writes what is missing.", words)
+
+
+def tracking_of(store: Store, sweep: str, settings: TrackingSettings) -> Tracking:
+    """The tracking that a plan asks for."""
+    destination = destination_of(settings)
+    return Tracking() if destination is None else Tracked(store, sweep, destination, settings.live_runs)

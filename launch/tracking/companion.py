@@ -1,4 +1,4 @@
-"""The process beside a worker that writes its runs to W&B: if something goes wrong there, training goes on.
+"""The process that writes a worker's runs to W&B: if it fails, training goes on.
 
     python -m launch.tracking.companion --store STORE --sweep SWEEP --project PROJECT [--offline]
 
@@ -18,11 +18,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, STATE, Answer, answer_line, read_order
+from launch.tracking.connection import BEGIN, FINISH, LEAVE, ROWS, STATE, Answer, answer_line, read_order
 from launch.tracking.wandb.content import Row
 from launch.tracking.wandb.marks import Destination, written
-from launch.tracking.wandb.open_run import OpenRun, end_service, own_service
-from launch.tracking.wandb.writer import in_a_line, write_runs
+from launch.tracking.wandb.writer import OpenRun, end_service, in_a_line, own_service, write_runs
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.record_facts import CorruptRecord
@@ -30,13 +29,13 @@ from plasticity_lab.records.store import Store
 
 NICENESS = 19
 MOST_FAILED_PACKS = 2
-"""After this many packs in a row of which no run could be written it ends: W&B cannot be reached."""
+"""The companion ends after this many packs in a row without a written run: W&B cannot be reached."""
 ALONE_SECONDS = 60.0
-"""How long it may go on without the worker, when W&B does not answer."""
+"""Time that it may go on without the worker if W&B does not answer."""
 
 
 class Companion:
-    """Carries out the worker's orders.  answer: what reports to the worker that something is done."""
+    """Carries out the worker's orders.  answer: reports to the worker."""
 
     def __init__(
         self, store: Store, destination: Destination, sweep: str, folder: Path, answer: Callable[[Answer], None]
@@ -46,7 +45,7 @@ class Companion:
         self.failed_packs = 0
 
     def begin(self, runs: Sequence[Mapping[str, Any]]) -> Answer:
-        """Opens runs that are to be seen while they train."""
+        """Opens runs, to be followed live."""
         for run in runs:
             try:
                 self.live[run["run"]] = OpenRun(run, self.destination, self.folder, self.sweep)
@@ -57,7 +56,7 @@ class Companion:
         return Answer()
 
     def rows(self, rows: Mapping[str, Sequence[Row]]) -> Answer:
-        """Writes what open runs have measured since the last time."""
+        """Writes new rows of open runs."""
         return self._in_open_runs(lambda run, name: run.log(rows.get(name, ())))
 
     def state(self, state: str) -> Answer:
@@ -65,7 +64,7 @@ class Companion:
         return self._in_open_runs(lambda run, name: run.show_state(state))
 
     def finish(self, runs: Sequence[str]) -> Answer:
-        """Writes runs that have a record now, and are not written yet."""
+        """Writes runs from their records, unless they are written already."""
         begun, self.live = self.live, {}
         self.failed_packs += 1
         try:
@@ -80,7 +79,7 @@ class Companion:
         return Answer(finished=True, failed=failed)
 
     def leave(self) -> Answer:
-        """Closes the open runs, which do not finish here."""
+        """Closes the open runs unfinished."""
         for run in self.live.values():
             with contextlib.suppress(Exception):
                 run.leave()
@@ -90,7 +89,7 @@ class Companion:
         return Answer()
 
     def _in_open_runs(self, write: Callable[[OpenRun, str], None]) -> Answer:
-        """Writes to each open run, by its id; after an error, none is seen live."""
+        """Writes to each open run, by its id; after an error, no run is followed live."""
         for name, run in self.live.items():
             try:
                 write(run, name)
@@ -100,7 +99,7 @@ class Companion:
         return Answer()
 
     def _not_written(self, runs: Sequence[str]) -> list[Mapping[str, Any]]:
-        """The records of those that have one that can be read and are not in W&B."""
+        """The readable records of the runs that are not in W&B."""
         records = []
         for run in runs:
             with contextlib.suppress(CorruptRecord):
@@ -120,7 +119,7 @@ ORDERS: Mapping[str, Callable[..., Answer]] = {
 
 
 def follow(companion: Companion, lines: Iterable[str]) -> None:
-    """Carries out the order of each line, until the last one, or until W&B proves to be out of reach."""
+    """Carries out the order of each line, until the last one, or until W&B cannot be reached."""
     for line in lines:
         order, content = read_order(line)
         if order in ORDERS:
@@ -150,13 +149,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--project", required=True, help="of W&B; required")
     parser.add_argument("--offline", action="store_true", help="write offline runs into the store")
     options = parser.parse_args(arguments)
-    # A signal that is meant for the worker, or for all processes of a job, must not keep this one from its last rows.
+    # A signal for the worker, or for all processes of a job, must not keep this one from its last rows.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     os.nice(NICENESS)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    # Only answers go where stdout went, whatever W&B prints; and that pipe is not kept open by W&B's service, which can
-    # outlive this process.
+    # Only answers go to the old stdout, whatever W&B prints. W&B's service, which can outlive this process, does not
+    # keep that pipe open.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     destination = Destination(not options.offline, options.entity, options.project)

@@ -1,20 +1,76 @@
-"""The companion process as a worker sees it: lines that it is sent without waiting, and its answers."""
+"""A worker and its companion process: the messages between them, and the worker's end of the connection.
+
+Each message is a line of JSON. The worker sends orders, and the companion answers each.
+"""
 
 import contextlib
+import json
 import queue
 import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from launch.tracking.messages import Answer, order_line, read_answer
+from plasticity_lab.records.measures import Measures
+from plasticity_lab.run import Run
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 _BACKLOG = 10_000
-"""Orders that may wait; a companion that is further behind is given up."""
+"""Orders that may wait; a companion further behind is given up."""
+BEGIN = "begin"
+"""Open these runs (a list of what `described` returns): they are followed while they train."""
+ROWS = "rows"
+"""Write these rows (run id → rows) to open runs."""
+STATE = "state"
+"""Show this state in open runs: "compiling", "waiting", "training"."""
+FINISH = "finish"
+"""Write these runs (a list of run ids) from their records."""
+LEAVE = "leave"
+"""Close the open runs: their training was interrupted, and they have no records."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The companion's report on an order; an empty one is a sign of life.
+
+    finished: whether an order to finish runs has been carried out. failed: run id → why it could not be written.
+    not_live: why the open runs are no longer followed. error: why an order could not be understood.
+    """
+
+    finished: bool = False
+    failed: Mapping[str, str] = field(default_factory=dict)
+    not_live: str = ""
+    error: str = ""
+
+
+def described(run: Run, measures: Measures) -> dict[str, Any]:
+    """A run in training, with these keys of its future record: run (its id), science, asked_as, measures."""
+    return {"run": run.id, "science": run.science, "asked_as": list(run.asked_as), "measures": measures.as_json()}
+
+
+def order_line(order: str, *content: Any) -> str:
+    """An order as a line."""
+    return json.dumps([order, content]) + "\n"
+
+
+def read_order(line: str) -> tuple[str, list[Any]]:
+    """An order and its arguments."""
+    order, content = json.loads(line)
+    return order, content
+
+
+def answer_line(answer: Answer) -> str:
+    """An answer as a line."""
+    return json.dumps(asdict(answer)) + "\n"
+
+
+def read_answer(line: str) -> Answer:
+    """An answer out of its line."""
+    return Answer(**json.loads(line))
 
 
 class Connection:
@@ -37,7 +93,7 @@ class Connection:
             stdout=subprocess.PIPE,
             stderr=self._stderr,
             text=True,
-            process_group=0,  # a group of its own: Ctrl-C in a terminal is meant for the worker
+            process_group=0,  # Ctrl-C in a terminal is meant for the worker alone
         )
         threading.Thread(target=self._send, args=(self.process.stdin,), daemon=True).start()
         self._listener = threading.Thread(target=self._listen, args=(self.process.stdout,), daemon=True)
@@ -49,7 +105,7 @@ class Connection:
         return self.process.poll() is None
 
     def send(self, order: str, *content: object) -> None:
-        """Puts an order behind those that the process has not read yet.  Raises queue.Full."""
+        """Queues an order.  Raises queue.Full."""
         self._orders.put_nowait(order_line(order, *content))
 
     def wait(self, patience: float, lost: Callable[[], bool]) -> bool:
@@ -77,7 +133,7 @@ class Connection:
             self.process.kill()
 
     def _send(self, stdin: IO[str]) -> None:
-        # A broken pipe means that the process has ended: the thread that listens notices that.
+        # A broken pipe means that the process has ended; the reading thread notices that.
         with contextlib.suppress(OSError), stdin:
             while (line := self._orders.get()) is not None:
                 stdin.write(line)

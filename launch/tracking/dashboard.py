@@ -1,4 +1,4 @@
-"""The W&B dashboard as code: learning curves, summaries and cost, by activation; of what an agent measures."""
+"""The W&B dashboard of an agent's measures, as code: learning curves, summaries and cost, by activation."""
 
 import json
 from collections.abc import Iterator
@@ -21,15 +21,15 @@ class _Grouping(TypedDict):
 
 _BY: _Grouping = {"groupby": "config.activation.name", "groupby_aggfunc": "mean", "groupby_rangefunc": "stddev"}
 MOST = 100
-"""How many lines or bars one panel may show."""
+"""The most lines or bars in a panel."""
 
 
 def dashboard(
     entity: str, project: str, declared: Declared, benchmark: str | None = None, agent: str | None = None
 ) -> workspaces.Workspace:
-    """The dashboard of a project: of the runs of one benchmark and agent, or of all.  Needs neither network nor key.
+    """The dashboard of a project: for one benchmark and agent, or for all runs.  Needs neither network nor key.
 
-    declared: what the runs measure.
+    declared: the measures of the runs.
     """
     chosen = {"benchmark": benchmark, "agent": agent}
     named = {group: name for group, name in chosen.items() if name}
@@ -57,7 +57,7 @@ def dashboard(
 
 
 def as_json(built: workspaces.Workspace) -> dict[str, Any]:
-    """What would be sent to W&B."""
+    """The data that would be sent to W&B."""
     # The library's `save` does the same first; there is no public function for it.
     return json.loads(built._to_model().model_dump_json(by_alias=True, exclude_none=True))
 
@@ -67,7 +67,7 @@ def _section(title: str, *shown: Any) -> workspaces.Section:
 
 
 def _curves(declared: Declared) -> Iterator[panels.LinePlot]:
-    """Of each column the mean and the standard deviation over runs, for each kind of row that measures it."""
+    """For each column and kind of row, the mean and the standard deviation over runs."""
     for kind in declared.kinds:
         of = "an epoch's episodes" if kind == "episode" else f"each {kind}"
         axis = axes(declared)[f"{kind}/*"]
@@ -78,7 +78,7 @@ def _curves(declared: Declared) -> Iterator[panels.LinePlot]:
 
 
 def _summaries(declared: Declared) -> Iterator[panels.BarPlot | panels.ScatterPlot]:
-    """Bars of each; of which neither more nor less is better is also seen beside the headline."""
+    """Bars for each measure; a measure without a better direction is also plotted against the main metric."""
     own = [measure for measure in declared.summaries.values() if measure not in EVERY_SUMMARY]
     yield from map(_bars, own)
     yield from (_points(measure, declared.summaries[declared.headline]) for measure in own if not measure.better)

@@ -1,1 +1,1 @@
-"""A worker: claims packs, trains them, records their runs, and meets failures."""
+"""A worker: it claims packs, trains them, records their runs and handles failures."""

@@ -1,11 +1,11 @@
-"""What a worker does with a pack that cannot be trained, so that no run suffers from what is another one's fault.
+"""How a worker handles a pack that cannot be trained, so that no run suffers from the fault of another one.
 
-An exception in a stacked step does not say which run caused it, so the pack is divided, and its halves are trained like
-any other packs: a run at fault is soon alone, and fails, and the others finish. A pack that lacks memory is divided
-too. An error that every run has is noticed after a few have failed alone, and then the rest fails without division.
+An exception in a stacked step does not name the run that caused it. So the pack is divided, and its halves are trained
+like any other packs. A run at fault is soon alone and fails, and the others finish. A pack that lacks memory is divided
+too. If a few runs have failed alone with the same error, the rest fails without division.
 
-A worker that is killed cannot say why. Machines are lost and workers killed from outside, which is no run's fault: it
-counts against one only where the kernel or Slurm says that memory ran out, or where it happens again and again.
+A killed worker cannot say why. Lost machines and kills from outside are no run's fault. A kill counts against a run
+only if the kernel or Slurm says that memory ran out, or if it happens again and again.
 """
 
 import logging
@@ -26,15 +26,16 @@ from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.work.worker")
 ALIKE = 4
-"""When this many runs have failed alone with the same error, and none like them got further, all like them fail."""
+"""If this many runs have failed alone with the same error, and no similar run got further, all similar runs fail."""
 DIVIDED_AFTER = 2
-"""How many workers in turn must vanish from a pack that has no checkpoint before it is divided, which costs nothing; or
-be killed for lack of memory, without a checkpoint in between, whether it has one or not."""
+"""Workers in turn that vanish from a pack without a checkpoint before it is divided, which costs nothing. Also the
+number that are killed for lack of memory without a checkpoint in between."""
 FAILED_AFTER = 3
-"""How many in turn must be killed for lack of memory, without a checkpoint in between, before a run alone fails."""
+"""Workers in turn that are killed for lack of memory, without a checkpoint in between, before a run alone fails."""
 UNEXPLAINED = 10
-"""The same, of workers that vanish and nobody knows why. Chance does not hit one run that often within seconds of its
-beginning, and a run that ends its process each time (a fault of a library's) would take every worker in the end."""
+"""Workers in turn that vanish without a known reason before a run fails. Chance does not hit one run that often within
+seconds of its start. A run that ends its process each time (a fault of a library) would take every worker in the end.
+"""
 _ALL = (
     "The {} runs of this pack failed together, and it was not looked into which of them are at fault: {} runs of "
     "{} or more had failed alone with the same error, and none had got further."
@@ -43,7 +44,7 @@ _ALL = (
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a pack cannot be trained.  words: in a line. alone: in a line, of a run alone. whole: all that is known."""
+    """Why a pack cannot be trained.  words: in a line. alone: the same for a single run. whole: with the traceback."""
 
     words: str
     alone: str
@@ -51,7 +52,7 @@ class Failure:
 
 
 def failure_of(error: Exception) -> Failure:
-    """What an exception comes down to."""
+    """The failure that an exception means."""
     if ran_out_of_memory(error):
         alone = "Out of memory with one run alone; choose another device or a smaller benchmark.batch_size."
         return Failure("out of memory", alone, alone)
@@ -65,24 +66,19 @@ Died = Callable[[Owner], bool]
 """Whether the owner of a lease is known to have been killed because memory ran out; may take some seconds."""
 
 
-def unknown(owner: Owner) -> bool:
-    """Nobody knows it."""
-    return False
-
-
 class WorkersVanished(PlasticityError):
     """One worker after another has vanished from a pack."""
 
 
 class Failures:
-    """What one worker does about packs that fail; its log gets a line for each kind of failure."""
+    """The failures of packs that one worker meets; its log gets a line for each kind of failure."""
 
-    def __init__(self, store: Store, leases: Leases, died_of_memory: Died = unknown) -> None:
+    def __init__(self, store: Store, leases: Leases, died_of_memory: Died) -> None:
         self.store, self.leases, self.died_of_memory = store, leases, died_of_memory
         self._told: set[str] = set()
 
     def look_back(self, pack: Pack, lease: Lease) -> None:
-        """Raises WorkersVanished if that is what to make of workers that have vanished from the pack; StoreError."""
+        """Raises WorkersVanished if too many workers have vanished from the pack; StoreError."""
         last = latest_epoch(self.store, pack.id)
         gone, of_memory = self.leases.vanished(lease, last, self.died_of_memory)
         if of_memory >= (DIVIDED_AFTER if pack.width > 1 else FAILED_AFTER):
@@ -93,7 +89,7 @@ class Failures:
             )
 
     def meet(self, plan: Plan, pack: Pack, lease: Lease, failure: Failure) -> bool:
-        """Divides the pack, or records its runs as failed where no more can be found out.  Returns whether it did.
+        """Divides the pack, or records its runs as failed if division would tell no more.  Returns whether it did that.
 
         Raises LostLease, StoreError.
         """
@@ -109,7 +105,7 @@ class Failures:
         return True
 
     def _all_alike(self, plan: Plan, pack: Pack, failure: Failure) -> bool:
-        """Whether all runs like the pack's may be taken to fail as some of them did."""
+        """Whether all runs of the pack's family count as failing, since some of them failed alone with this error."""
         here, alone = reached(self.store, pack.id).steps, 0
         for other in in_parts(self.store, plan.packs):
             if other.family != pack.family or other.id == pack.id:

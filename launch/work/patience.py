@@ -1,39 +1,124 @@
-"""What a worker does while the store is full, read-only or away: it keeps what it has in memory, and tries again.
+"""How a worker waits and stops: its lease, a store that is full, read-only or away, and the signal to stop.
 
-Training goes on without a checkpoint; what cannot be done without the store (taking a pack, writing records) waits. The
-lease may run out meanwhile: then whoever can reach the store takes the pack over, and this worker finds that out.
+While the store does not work, training goes on without a checkpoint. Steps that need the store (taking a pack, writing
+records) wait. If the lease runs out meanwhile, another worker that can reach the store takes the pack over.
 """
 
+import contextlib
 import logging
+import math
+import os
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import TypeVar
 
-from launch.packs.leases import Lease
+from launch.packs.leases import Lease, LostLease
 from launch.wording import in_time, said_while
 from plasticity_lab.errors import StoreError
+from plasticity_lab.process.beside import beside
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.store import Store
 from plasticity_lab.waits import waiting
 
 log = logging.getLogger("launch.work.worker")
 LONGEST_FAULT_SECONDS = 1800.0
-"""A worker whose store has not worked for this long leaves: its node may be the reason, and others can use it."""
+"""A worker leaves if its store has not worked for this long: its node may be the reason."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
 RELEASE_PAUSES_SECONDS = (1.0, 2.0, 0.0)
 LOOK_SECONDS = 0.25
-"""How soon a worker that waits sees that it is to stop."""
+"""How soon a waiting worker notices that it is to stop."""
+NOTICE_SECONDS = 60.0
+"""Time for last checkpoints after Ctrl-C, before the command that started the workers ends them."""
+BEATS_A_LEASE = 10
+AGAIN_SECONDS = 1.0
+"""Pause before a touch is tried again that a full, read-only or unreachable store refused."""
+LONGEST_STEP_SECONDS = 1800.0
+"""A worker without a sign of life for this long hangs; its lease is left to run out."""
 Result = TypeVar("Result")
 
 
 class Stopped(Exception):
-    """The worker was asked to stop; what could be written is written."""
+    """The worker was asked to stop; everything that could be written is written."""
+
+
+class StopSignal:
+    """Whether a worker of a local sweep is to stop: after SIGINT or SIGTERM, or when its parent is gone."""
+
+    def __init__(self, parent: int | None) -> None:
+        self.parent = parent
+        self.received = False
+        self._at = math.inf
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._receive)
+
+    def __call__(self) -> bool:
+        """True once it is time to checkpoint and leave."""
+        return self.received or (self.parent is not None and os.getppid() != self.parent)
+
+    def seconds_left(self) -> float:
+        """Seconds until the parent ends this process; infinite if the parent is gone, or no signal has come."""
+        waits = self.received and self.parent is not None and os.getppid() == self.parent
+        return self._at + NOTICE_SECONDS - time.monotonic() if waits else math.inf
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        if not self.received:
+            self.received, self._at = True, time.monotonic()
+
+
+def seconds_left(stop: Callable[[], bool]) -> float:
+    """Seconds until a worker is ended, if its `stop` has a method of this name; else infinite."""
+    known: Callable[[], float] | None = getattr(stop, "seconds_left", None)
+    return math.inf if known is None else known()
+
+
+class Heartbeat:
+    """Touches a lease again and again while the worker shows signs of life, also after faults of the store.
+
+    seconds: how long the lease holds untouched.
+    """
+
+    def __init__(self, lease: Lease, seconds: float) -> None:
+        self._lease, self._every = lease, seconds / BEATS_A_LEASE
+        self._seen = time.monotonic()
+        self._ended: LostLease | StoreError | None = None
+
+    def alive(self) -> None:
+        """A sign of life.  Raises LostLease if another worker has taken the pack over; StoreError."""
+        self._seen = time.monotonic()
+        if self._ended is not None:
+            raise self._ended
+
+    def beat(self, over: threading.Event) -> None:
+        """Touches the lease until `over` is set, or the lease is lost."""
+        pause = self._every
+        while not over.wait(pause):
+            pause = self._every
+            if time.monotonic() - self._seen > LONGEST_STEP_SECONDS:
+                continue
+            try:
+                self._lease.beat()
+            except StoreFault:
+                pause = min(self._every, AGAIN_SECONDS)  # the store may work again before the lease runs out
+            except (LostLease, StoreError) as error:
+                self._ended = error
+                return
+
+
+@contextlib.contextmanager
+def beating(lease: Lease, seconds: float) -> Iterator[Heartbeat]:
+    """Runs a heartbeat of a lease on a thread.  seconds: how long the lease holds untouched."""
+    heartbeat = Heartbeat(lease, seconds)
+    with beside(f"heartbeat of {lease.pack}", heartbeat.beat):
+        yield heartbeat
 
 
 class Patience:
-    """Does things in the store, again and again with growing pauses while it does not work.
+    """Tries actions in the store again, with growing pauses, while the store does not work.
 
-    stop: whether the worker is to stop. meanwhile: called while it waits; what it raises ends the waiting.
+    stop: whether the worker is to stop. meanwhile: called during waits; its exceptions end the wait.
     """
 
     def __init__(self, stop: Callable[[], bool], meanwhile: Callable[[], None] = lambda: None) -> None:
@@ -41,10 +126,10 @@ class Patience:
         self._faults: dict[str, _Fault] = {}
 
     def until_done(self, what: str, act: Callable[[], Result]) -> Result:
-        """What `act` returns, once the store lets it be done; it must be one that can be begun anew.
+        """Repeats `act` until the store works; returns its result.  `act` must be safe to start again.
 
-        what: as messages name it. Raises Stopped if the worker is to stop meanwhile; StoreFault when
-        LONGEST_FAULT_SECONDS are over; whatever else `act` and `meanwhile` raise.
+        what: the name of the action in messages. Raises Stopped if the worker is to stop meanwhile; StoreFault after
+        LONGEST_FAULT_SECONDS; any other exception of `act` and `meanwhile`.
         """
         with waiting("waiting", "for the store"), said_while(f"Waits for the store ({what})", log.info):
             while True:
@@ -63,9 +148,9 @@ class Patience:
                     time.sleep(LOOK_SECONDS)
 
     def tried(self, what: str, act: Callable[[], object]) -> bool:
-        """Whether `act` was done. It is not tried before the pause after its last fault is over; this never waits.
+        """Tries `act` once, unless the pause after its last fault still lasts.  Returns whether it was done.
 
-        Raises StoreFault when LONGEST_FAULT_SECONDS are over; whatever else `act` raises.
+        Raises StoreFault after LONGEST_FAULT_SECONDS; any other exception of `act`.
         """
         if self._waits(what):
             return False
@@ -94,14 +179,14 @@ class Patience:
         known.pause = min(2 * known.pause, LONGEST_PAUSE_SECONDS)
 
     def _worked(self, *what: str) -> None:
-        """Forgets faults of what works again. A small file may fit where a large one does not: one says little."""
+        """Forgets faults of actions that work again. One that works says little: a large file may still not fit."""
         since = [self._faults.pop(name).since for name in what]
         if not self._faults:
             log.warning("The store works again, after %s.", in_time(time.monotonic() - min(since)))
 
 
 class _Fault:
-    """since: when it was noticed. again: when the next attempt is due. pause: the one after that attempt."""
+    """since: when it was noticed. again: when the next attempt is due. pause: after that attempt."""
 
     def __init__(self, since: float) -> None:
         self.since = self.again = since
@@ -109,7 +194,7 @@ class _Fault:
 
 
 def fault_of(store: Store) -> str:
-    """What keeps the store from being written now, and what workers do about it; empty if nothing does."""
+    """Why the store cannot be written now, and how workers react; empty if it can."""
     try:
         store.try_out()
     except StoreFault as fault:
@@ -121,7 +206,7 @@ def fault_of(store: Store) -> str:
 
 
 def give_back(lease: Lease) -> None:
-    """Releases a lease; where the store does not let it be done it runs out by itself."""
+    """Releases a lease; if the store refuses that, the lease runs out by itself."""
     for pause in RELEASE_PAUSES_SECONDS:
         try:
             return lease.release()

@@ -1,9 +1,9 @@
-"""Compiles the graphs of packs that workers come to later, beside their first packs.
+"""Compiles the graphs of later packs while workers train their first packs.
 
     python -m launch.work.precompile --store STORE --sweep SWEEP --workers 2 --parent PID
 
-It begins each such pack in memory, once for all packs that share its graphs, and leaves nothing but these (see
-`plasticity_lab.agents.graphs`). Whoever comes to such a pack before its graphs are there compiles them itself.
+It begins each such pack in memory, once for all packs with the same graphs, and stores only the graphs (see
+`plasticity_lab.agents.graphs`). A worker that begins such a pack earlier compiles the graphs itself.
 """
 
 import argparse
@@ -15,8 +15,8 @@ from pathlib import Path
 
 import torch
 
+from launch.work.patience import StopSignal
 from launch.work.process import prepare_compiling, prepare_process
-from launch.work.stop_signal import StopSignal
 from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.data.folder import data_folder
@@ -49,7 +49,7 @@ def compile_graphs(
 
 
 def packs_to_precompile(plan: Plan, packs: Sequence[Pack], workers: int) -> list[Pack]:
-    """One compiled pack for each structure, mode and width, but for those that the workers begin with."""
+    """One compiled pack for each structure, mode and width, without the packs that the workers begin with."""
     first: dict[tuple[str, str, int], int] = {}
     for place, pack in enumerate(packs):
         if pack.compiled and pack.kind.startswith("cpu"):
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     for pack in packs_to_precompile(plan, plan.packs, options.workers):
         if stop():
             break
-        with contextlib.suppress(Exception):  # the worker that trains the pack will meet it, and say it
+        with contextlib.suppress(Exception):  # the worker that trains the pack reports it
             runs = plan.runs_of(pack)
             compile_graphs(runs, resource_of(runs[0]), pack.kernels, stop)
     return 0

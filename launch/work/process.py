@@ -1,4 +1,4 @@
-"""The process that trains: its threads, its compiled code, and its memory."""
+"""The process that trains: its threads, its compiled code and its memory."""
 
 import ctypes
 import gc
@@ -12,33 +12,33 @@ from plasticity_lab.errors import PlasticityError
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Of glibc's mallopt (malloc.h)."""
 KEPT_BYTES = 2**31 - 1
-"""The largest piece of memory that is kept for the next tensor: the most that mallopt takes."""
+"""The largest block of memory that is kept for the next tensor: the maximum of mallopt."""
 
 
 class DeviceLost(PlasticityError):
-    """A GPU that can be used again by another process only."""
+    """A GPU that only another process can use again."""
 
 
 def prepare_process() -> None:
-    """One thread, denormals flushed: two processes of one thread beat one of two, and numbers do not vary with cores.
+    """Sets one thread, flushes denormals, and keeps freed memory for the next step.
 
-    Adam's moments of silent weights decay into denormals, which cost up to 1.4× where they are not flushed.
-    And the memory of one step's tensors serves the next: glibc gives all above 32 MiB back to the system at once, and
-    to be given it again, page by page, took a third of the time of convolutions.
+    Two processes of one thread beat one of two, and numbers do not vary with the number of cores. Adam's moments of
+    silent weights decay into denormals, which cost up to 1.4× unless they are flushed. glibc returns blocks above
+    32 MiB to the system at once. Getting them again, page by page, took a third of the time of convolutions.
     """
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     for threshold in (M_MMAP_THRESHOLD, M_TRIM_THRESHOLD):
-        _of_glibc("mallopt", threshold, KEPT_BYTES)
+        _call_glibc("mallopt", threshold, KEPT_BYTES)
 
 
 def release_memory() -> None:
-    """Gives back to the system what is kept for tensors to come: after a pack, the next may need other ones."""
-    _of_glibc("malloc_trim", 0)
+    """Returns the kept memory to the system: after a pack, the next one may need tensors of other sizes."""
+    _call_glibc("malloc_trim", 0)
 
 
-def _of_glibc(name: str, *arguments: int) -> None:
-    """Calls a function of the C library, which others than glibc do not have."""
+def _call_glibc(name: str, *arguments: int) -> None:
+    """Calls a function of the C library; other libraries than glibc do not have it."""
     function = getattr(ctypes.CDLL(None), name, None)
     if function is not None:
         function(*arguments)
@@ -50,7 +50,7 @@ def prepare_compiling() -> None:
 
 
 def free_memory(device: str) -> None:
-    """Frees what a failed pack has left in memory.  Raises DeviceLost if its error has made the GPU unusable here."""
+    """Frees the memory of a failed pack.  Raises DeviceLost if its error has made the GPU unusable for this process."""
     gc.collect()
     if device != "cpu":
         try:

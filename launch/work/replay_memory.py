@@ -1,10 +1,10 @@
-"""What a worker does with the replay memory of a pack, so that a resumed run has it again.
+"""How a worker stores the replay memory of a pack, so that a resumed run has it again.
 
-A small one is in every checkpoint. A large one has a log beside the checkpoints (`records/bulk_log.py`), which is
-written together with a checkpoint: the first one of a worker, by when little was added; when as many minutes of
-training would be lost as that is worth; and when the worker is stopped, where there is time for it. In between there
-are no checkpoints: a pack whose worker is killed goes back to the last one, and keeps its memory. Where a memory cannot
-be written, checkpoints are written without it, and a run that goes on from one of them begins with an empty memory.
+Every checkpoint holds a small memory. A large one has a log next to the checkpoints (`records/bulk_log.py`), which is
+written together with a checkpoint. That happens at the first checkpoint of a worker, when little has been added. It
+happens again when `replay_memory_minutes` of training would be lost, and when the worker is stopped and has the time.
+In between there are no checkpoints: after a kill, a pack goes back to the last one and keeps its memory. If a memory
+cannot be written, checkpoints are written without it. A run that resumes from one of them starts with an empty memory.
 """
 
 import logging
@@ -23,7 +23,7 @@ from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.work.worker")
 RESERVE_SECONDS = 5.0
-"""What is left of the notice for the checkpoint itself, and for ending."""
+"""Time kept for the checkpoint itself and for ending."""
 
 
 class TooLittleTime(Exception):
@@ -33,8 +33,8 @@ class TooLittleTime(Exception):
 class ReplayMemory:
     """Keeps the replay memory of a pack in the store.
 
-    seconds_left: until the worker is ended, infinite while nobody is about to. refills: the steps at which the runs
-    went on without the memory that they had.
+    seconds_left: until the worker is ended; infinite if it is not being ended. refills: the steps at which the runs
+    went on with an empty memory.
     """
 
     def __init__(self, store: Store, lease: Lease, settings: Settings, seconds_left: Callable[[], float]) -> None:
@@ -43,14 +43,13 @@ class ReplayMemory:
         minutes = settings.replay_memory_minutes
         self.worth = None if minutes is None else 60 * minutes
         self.refills: list[int] = []
-        # The log that lies in the store; when the runs were last as they would be after a kill, as now, and whether
-        # this worker has written a checkpoint with its memory.
-        self._log: Log | None = None
-        self._kept, self._own = time.monotonic(), False
+        self._log: Log | None = None  # the log in the store
+        self._kept = time.monotonic()  # the time of the state to which a kill would lead back
+        self._has_kept = False  # whether this worker has written a checkpoint with its memory
         self._bytes_a_second = 0.0
 
     def restored(self, begun: Mapping[str, Any], bulk: Bulk, step: int) -> Bulk | None:
-        """The memory of a checkpoint, read into a learner's own arrays; None if it is lost, which is noted and said.
+        """The memory of a checkpoint, read into the arrays of a learner; None, with a warning, if it is lost.
 
         step: at which the runs go on.  Raises StoreError.
         """
@@ -76,10 +75,10 @@ class ReplayMemory:
         return found
 
     def to_keep(self, bulk: Bulk, stopping: bool) -> dict[str, Any] | None:
-        """What a checkpoint is to hold of the memory, after its log is written where it is due.
+        """The part of a checkpoint about the memory; writes the log first if it is due.
 
-        None: no checkpoint is to be written now, since going back to the last one with its memory loses little.
-        stopping: whether the worker stops.  Raises StoreError.
+        None: write no checkpoint now, since going back to the last one with its memory loses little. stopping: whether
+        the worker stops.  Raises StoreError.
         """
         with_refills = {"refills": list(self.refills)} if self.refills else {}
         if bytes_of(bulk) < self.large_from or not bulk:
@@ -98,31 +97,29 @@ class ReplayMemory:
         return {"memory": self._log.as_json(), **with_refills}
 
     def is_kept(self, content: Mapping[str, Any]) -> None:
-        """Notes that a checkpoint with what `to_keep` gave is written, and removes what it has replaced.
+        """Called after a checkpoint with the result of `to_keep` is written; removes the parts it has replaced.
 
         Raises LostLease, StoreError.
         """
         if content.get("memory") is None or self._log is None:
             return
-        self._kept, self._own = time.monotonic(), True
+        self._kept, self._has_kept = time.monotonic(), True
         self.lease.beat(surely=True)  # a successor's checkpoints name parts that were written here
         tidy(self.store, self.lease.pack, self.lease.epoch, self._log)
 
     def _due(self) -> bool:
         """Whether as much training would be lost as writing is worth.
 
-        A worker's first checkpoint is always due, since packs whose workers vanish without one count as at fault.
+        A worker's first checkpoint is always due: a pack counts as at fault if its workers vanish without one.
         """
-        if self.worth is None:
-            return False
-        return not self._own or not self._loses_little()
+        return self.worth is not None and not (self._has_kept and self._loses_little())
 
     def _loses_little(self) -> bool:
         """Whether going back to the last checkpoint with its memory loses less training than writing is worth."""
         return self.worth is not None and time.monotonic() - self._kept < self.worth
 
     def _written(self, bulk: Bulk) -> Log:
-        """Raises TooLittleTime, as soon as that shows; StoreError."""
+        """The log with the memory appended.  Raises TooLittleTime as soon as that is known; StoreError."""
         total, began = bytes_to_write(bulk, self._log), time.monotonic()
 
         def watch(done: int, of: int) -> None:

@@ -1,40 +1,52 @@
 """Training one claimed pack: from its checkpoint, if there is one, to the records of its runs."""
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
 
+from launch.packs.begun_otherwise import Binding, write_binding
 from launch.packs.endings import Ending
 from launch.packs.leases import Lease
+from launch.packs.progress import write_progress
 from launch.plan.compiling import marked_as_compiled
-from launch.tracking.choice import UNTRACKED, Tracking
-from launch.work.keeper import AllOver, Claimed, Heartbeat, PackKeeper, Past, beating
-from launch.work.patience import Patience
+from launch.tracking.client import Tracking
+from launch.work.patience import Heartbeat, Patience, Stopped, beating, seconds_left
 from launch.work.process import prepare_compiling
-from launch.work.recording import end_pack, leave_records, pack_facts
+from launch.work.recording import end_pack, leave_records, source_of
 from launch.work.replay_memory import ReplayMemory
-from launch.work.stop_signal import seconds_left
-from launch.work.task_weights import keeping_weights
+from plasticity_lab.agents.agent import Learner, Task
 from plasticity_lab.assembly import agent_of, assembled, looked_at
 from plasticity_lab.benchmarks.benchmark import Resource
+from plasticity_lab.diagnostics.view import HELD_OUT, OBSERVED
 from plasticity_lab.environments.processes.choice import ALONE, Processes
 from plasticity_lab.errors import HelperLost
-from plasticity_lab.records.bulk import Bulk
-from plasticity_lab.records.checkpoint import load_checkpoint
+from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
+from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.kinds import goes_on
 from plasticity_lab.records.plan import Pack, Plan
-from plasticity_lab.records.provenance import provenance, utc_now
+from plasticity_lab.records.provenance import utc_now
+from plasticity_lab.records.stopping import rules_of, stop_worse
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
-from plasticity_lab.records.training_code import UNKNOWN, differences, made_by, other_kind, parts_from, trained_by
+from plasticity_lab.records.training_code import UNKNOWN, differences, other_kind, parts_from, trained_by
+from plasticity_lab.records.weights import TaskWeights, write_pack_weights
 from plasticity_lab.trainer import train
-from plasticity_lab.waits import waiting
+from plasticity_lab.waits import seconds_waited, waiting
 
 log = logging.getLogger(__name__)
+PROGRESS_SECONDS = 1.0
+TRACKING_SECONDS = 5.0
+FIRST_CHECKPOINT_SECONDS = 3.0
+"""Seconds from the first chunk to the first checkpoint, which proves that the pack trains if the worker vanishes."""
+
+
+class AllOver(Exception):
+    """Every run of the pack has diverged or was stopped early; nothing is left to learn."""
 
 
 def train_pack(
@@ -45,97 +57,191 @@ def train_pack(
     device: str,
     lease: Lease,
     stop: Callable[[], bool],
-    tracking: Tracking = UNTRACKED,
+    tracking: Tracking | None = None,
     cores: int = 1,
 ) -> None:
-    """Trains a pack of a plan to its end and leaves a record for each of its runs.
+    """Trains a pack of a plan to its end and writes a record for each of its runs.
 
-    pack: with the kind of this device. cores: that this worker may use. Where a process that helps it ends, it goes on
-    from the last checkpoint, alone.
-    Raises Stopped, LostLease, StoreError; whatever else it raises is a failure of the pack.
+    pack: with the kind of this device. stop: whether the worker is to stop. cores: that this worker may use. If a
+    helper process ends, the pack goes on from its last checkpoint without helpers. Raises Stopped, LostLease,
+    StoreError; any other exception is a failure of the pack.
     """
     asked = plan.settings.launch.processes
     processes = Processes(cores, measured=True) if asked is None else Processes(asked)
-    claimed = Claimed(store, plan, pack, lease, stop, tracking)
+    tracking = tracking or Tracking()
+
+    def attempt(processes: Processes) -> None:
+        with beating(lease, plan.settings.launch.lease_seconds) as heartbeat:
+            session = Session(store, plan, pack, resource, lease, stop, tracking, heartbeat)
+            session.resume(device, processes)
+            session.train()
+            session.record()
+
     try:
-        return _attempt(claimed, resource, device, processes)
+        return attempt(processes)
     except HelperLost as lost:
         log.warning("%s Pack %s goes on from its last checkpoint, with its worker's process alone.", lost, pack.id)
     tracking.end(plan.runs_of(pack), recorded=False)
-    _attempt(claimed, resource, device, ALONE)
-
-
-def _attempt(claimed: Claimed, resource: Resource, device: str, processes: Processes) -> None:
-    with beating(claimed.lease, claimed.plan.settings.launch.lease_seconds) as heartbeat:
-        session = Session(claimed, resource, heartbeat)
-        session.resume(device, processes)
-        session.train()
-        session.record()
+    attempt(ALONE)
 
 
 class Session:
-    """One attempt at training a pack: from its checkpoint, if there is one, to the records of its runs.
+    """One attempt to train a pack, from its checkpoint, if there is one, to the records of its runs.
 
-    learner: as it is alone. observed: the same, looked at by diagnostics. Each method raises as `train_pack`.
+    The trainer calls `look` and `task_ends` while it trains.  learner: without diagnostics. observed: with them. began:
+    when the pack was first begun, as records write it. seconds_before: of training before this session. parts: code and
+    kind of device of each stretch of training, including this one (see `parts_from`). Each method raises as
+    `train_pack`.
     """
 
-    def __init__(self, claimed: Claimed, resource: Resource, heartbeat: Heartbeat) -> None:
-        self.claimed, self.resource, self.heartbeat = claimed, resource, heartbeat
-        self.runs, self.settings = claimed.plan.runs_of(claimed.pack), claimed.plan.settings
-        self.patience = Patience(claimed.stop, heartbeat.alive)
-        self.memory = ReplayMemory(claimed.store, claimed.lease, self.settings, lambda: seconds_left(claimed.stop))
+    def __init__(
+        self,
+        store: Store,
+        plan: Plan,
+        pack: Pack,
+        resource: Resource,
+        lease: Lease,
+        stop: Callable[[], bool],
+        tracking: Tracking,
+        heartbeat: Heartbeat,
+    ) -> None:
+        self.store, self.sweep, self.pack, self.resource, self.lease = store, plan.sweep, pack, resource, lease
+        self.stop, self.tracking, self.heartbeat = stop, tracking, heartbeat
+        self.runs, self.settings = plan.runs_of(pack), plan.settings
+        self.patience = Patience(stop, heartbeat.alive)
+        self.memory = ReplayMemory(store, lease, self.settings, lambda: seconds_left(stop))
+        self.rules = rules_of(self.settings.stopping, pack.runs)
+        self.every = {
+            "checkpoint": self.settings.checkpoint_minutes * 60,
+            "progress": PROGRESS_SECONDS,
+            "tracking": TRACKING_SECONDS,
+        }
+        self.looked = self.unsaved = self.bound = False
 
     def resume(self, device: str, processes: Processes) -> None:
-        """Puts the pack together, at its checkpoint or at its beginning."""
-        checkpoint = self._checkpoint()
-        self._put_together(torch.device(device), processes)
+        """Builds stream, learner and journal, and loads the checkpoint, if one can go on here."""
+        checkpoint = self.patience.until_done("checkpoint", lambda: load_checkpoint(self.store, self.pack.id))
+        if checkpoint is not None and not goes_on(checkpoint["kind"], self.pack.kind):
+            checkpoint = None
+        if checkpoint is not None:
+            self.pack = replace(self.pack, mode=checkpoint["mode"])
+        self._build(torch.device(device), processes)
         if checkpoint is not None:
             self.journal.load(checkpoint["journal"])
-            bulk = self.patience.until_done("memory", lambda: self._restored(checkpoint))
+            memory, steps = self.learner.bulk(), self.journal.steps
+            bulk = self.patience.until_done("memory", lambda: self.memory.restored(checkpoint, memory, steps))
             self.observed.load(checkpoint["agent"], bulk)
-        self.keeper = PackKeeper(self.claimed, self.heartbeat, self.patience, self.memory, self._past(checkpoint))
+        # Only now, after everything that trains is imported: the parts name its code. Checkpoints of earlier versions
+        # do not name code and kind of device.
+        parts_before = [] if checkpoint is None else checkpoint.get("parts", [UNKNOWN])
+        now = trained_by(self.runs[0].trained_by, self.resource.packages, self.pack.kind)
+        self.parts = parts_from(parts_before, now, self.journal.steps)
+        _say_if_mixed(self.pack, self.parts, self.journal.steps)
+        self.began = utc_now() if checkpoint is None else checkpoint["began"]
+        self.seconds_before = 0.0 if checkpoint is None else checkpoint["seconds"]
+        self.resumed, self.waited = time.monotonic(), seconds_waited()
+        self.last = dict.fromkeys(self.every, self.resumed)
 
     def train(self) -> None:
-        """Trains it to its end."""
-        store, pack, lease, settings = self.claimed.store, self.claimed.pack, self.claimed.lease, self.settings
-        provides = agent_of(self.runs[0]).provides
-        learner = keeping_weights(store, pack.id, settings, self.observed, provides, lease.beat)
-        self.keeper.write_progress(self.journal)
-        self.claimed.tracking.begin(self.runs, self.journal.measures)
+        """Trains the pack to its end."""
+        self._write_progress(self.journal)
+        self.tracking.begin(self.runs, self.journal.measures)
         try:
-            with marked_as_compiled(self.runs[0], pack):
-                train(self.stream, learner, self.journal, self.keeper)
+            with marked_as_compiled(self.runs[0], self.pack):
+                train(self.stream, self.observed, self.journal, self)
         except AllOver:
-            log.info("Every run of pack %s has diverged or was stopped early.", pack.id)
+            log.info("Every run of pack %s has diverged or was stopped early.", self.pack.id)
 
     def record(self) -> None:
-        """Leaves the records of its runs, and the mark that it has ended."""
-        store, pack, lease, settings = self.claimed.store, self.claimed.pack, self.claimed.lease, self.settings
-        source = self._source()
-
-        def leave() -> list[str]:
-            lease.beat(surely=True)
-            return leave_records(
-                store, self.runs, self.journal, self.learner, source, settings.save_weights, settings.rerun
-            )
-
-        recorded = self.patience.until_done("records", leave)
+        """Writes the records of the runs, and the mark that the pack has ended."""
+        how = (self.parts, self.began, round(self.seconds, 3), self.memory.refills)
+        source = source_of(self.pack, self.sweep, self.resource, *how)
+        trained = (self.runs, self.journal, self.learner, source, self.settings)
+        recorded = self.patience.until_done("records", lambda: leave_records(self.store, self.lease, *trained))
         diverged = int((self.journal.diverged > 0).sum())
         ending = Ending("done", error="", diverged=diverged, seconds=source["pack_seconds"])
-        self.patience.until_done("end", lambda: end_pack(store, pack, lease, ending, recorded))
+        self.patience.until_done("end", lambda: end_pack(self.store, self.pack, self.lease, ending, recorded))
 
-    def _checkpoint(self) -> dict[str, Any] | None:
-        """The pack's, whose mode is the pack's from now on; None where there is none that can go on here."""
-        store, pack = self.claimed.store, self.claimed.pack
-        checkpoint = self.patience.until_done("checkpoint", lambda: load_checkpoint(store, pack.id))
-        if checkpoint is None or not goes_on(checkpoint["kind"], pack.kind):
-            return None
-        self.claimed = replace(self.claimed, pack=replace(pack, mode=checkpoint["mode"]))
-        return checkpoint
+    @property
+    def seconds(self) -> float:
+        """Seconds of training so far, including those before a resume, without the time spent compiling or waiting."""
+        return self.seconds_before + time.monotonic() - self.resumed - (seconds_waited() - self.waited)
 
-    def _put_together(self, device: torch.device, processes: Processes) -> None:
-        """The pack at its beginning."""
-        pack, first = self.claimed.pack, self.runs[0]
+    def look(self, learner: Learner, journal: Journal) -> None:
+        """Reports and saves when each is due; while the store does not work, training goes on and it is tried later.
+
+        Raises Stopped after a checkpoint, LostLease if another worker has taken the pack over, AllOver; StoreError.
+        """
+        self.heartbeat.alive()
+        stop_worse(journal, self.rules)
+        if not self.looked:
+            self.looked, every = True, self.every["checkpoint"]
+            self.last["checkpoint"] = time.monotonic() + min(FIRST_CHECKPOINT_SECONDS, every) - every
+        if self._due("progress"):
+            self._write_progress(journal)
+        if self._due("tracking"):
+            self.tracking.follow(journal)
+        if journal.over.all():
+            raise AllOver
+        if self.stop():
+            # Even if the pause after a fault still lasts: this is the last moment.
+            try:
+                self.save(learner, journal, stopping=True)
+            except StoreFault as fault:
+                log.warning("%s Pack %s goes back to the checkpoint before.", fault, self.pack.id)
+            raise Stopped
+        if self._due("checkpoint") or self.unsaved:
+            self.unsaved = not self.patience.tried("checkpoint", lambda: self.save(learner, journal))
+
+    def task_ends(self, learner: Learner, task: Task) -> None:
+        """Writes the weights at the end of a task, if `save_weights=tasks` asks for them.
+
+        The probe of an acting agent is written too, since only this run has met these observations. Other agents can
+        lay out their held-out examples again. Raises LostLease if another worker has the pack; StoreError.
+        """
+        settings, provides = self.settings, agent_of(self.runs[0]).provides
+        if settings.save_weights != "tasks" or (task.position + 1) % settings.save_weights_every:
+            return
+        probe: Mapping[str, torch.Tensor] = {}
+        if OBSERVED in provides and HELD_OUT not in provides:
+            probe = learner.view(task).probe
+        shared = {name: value for name, value in probe.items() if value.dim() < 2}
+        of_runs = {name: value for name, value in probe.items() if value.dim() >= 2}
+        weights = TaskWeights(learner.weights(), of_runs, shared)
+        self.lease.beat()
+        write_pack_weights(self.store, self.pack.id, task.position, weights)
+
+    def save(self, learner: Learner, journal: Journal, stopping: bool = False) -> None:
+        """Writes the pack's checkpoint: everything that another process needs to go on bit for bit.
+
+        If going back to the previous one costs less (see `ReplayMemory`), nothing is written. Raises LostLease,
+        StoreError.
+        """
+        self.lease.beat()
+        memory = self.memory.to_keep(learner.bulk(), stopping)
+        if memory is None:
+            return
+        payload = {
+            "agent": learner.state(),
+            **memory,
+            "journal": journal.state(),
+            "columns": [column.as_json() for column in journal.measures.columns],
+            "mode": self.pack.mode,
+            "kind": self.pack.kind,
+            "parts": list(self.parts),
+            "began": self.began,
+            "seconds": self.seconds,
+        }
+        save_checkpoint(self.store, self.pack.id, self.lease.epoch, payload)
+        self.memory.is_kept(memory)
+        if not self.bound:
+            # Only now: until then, a pack of an earlier version without a stored kind could go on anywhere.
+            write_binding(self.store, self.pack.id, Binding(self.pack.kind, self.pack.mode, self.pack.width))
+            self.bound = True
+
+    def _build(self, device: torch.device, processes: Processes) -> None:
+        """Stream, learner and journal of the pack at its beginning."""
+        pack, first = self.pack, self.runs[0]
         if pack.compiled:
             with waiting("compiling", "graphs"):
                 prepare_compiling()
@@ -147,43 +253,21 @@ class Session:
         measures = measures_of(first.targets, first.science).with_columns(columns)
         self.journal = Journal(len(self.runs), measures)
 
-    def _restored(self, checkpoint: Mapping[str, Any]) -> Bulk | None:
-        """The replay memory; None if it is lost."""
-        return self.memory.restored(checkpoint, self.learner.bulk(), self.journal.steps)
+    def _write_progress(self, journal: Journal) -> None:
+        """Writes how far the pack is, if the store works now."""
+        far = (self.seconds, self.parts, self.memory.refills)
+        self.patience.tried("progress", lambda: write_progress(self.store, self.pack, journal, *far))
 
-    def _past(self, checkpoint: Mapping[str, Any] | None) -> Past:
-        """Asked when all that trains has been imported: the parts name its code.
-
-        By which code and on which kind they were trained, checkpoints of earlier versions do not say.
-        """
-        pack, steps = self.claimed.pack, self.journal.steps
-        so_far = [] if checkpoint is None else checkpoint.get("parts", [UNKNOWN])
-        now = trained_by(self.runs[0].trained_by, self.resource.packages, pack.kind)
-        parts = parts_from(so_far, now, steps)
-        _say_if_mixed(pack, parts, steps)
-        if checkpoint is None:
-            return Past(utc_now(), 0.0, parts)
-        return Past(checkpoint["began"], checkpoint["seconds"], parts)
-
-    def _source(self) -> dict[str, Any]:
-        """The provenance of its records."""
-        past, refills = self.keeper.past, self.memory.refills
-        return {
-            **provenance(self.resource.packages),
-            **pack_facts(self.claimed.pack),
-            **made_by(past.parts),
-            "device": self.claimed.pack.kind,
-            "start": past.began,
-            "end": utc_now(),
-            "pack_seconds": round(self.keeper.seconds, 3),
-            **self.resource.facts,
-            **({"memory_refills": refills} if refills else {}),
-            "sweep": self.claimed.plan.sweep,
-        }
+    def _due(self, what: str) -> bool:
+        now = time.monotonic()
+        if now - self.last[what] < self.every[what]:
+            return False
+        self.last[what] = now
+        return True
 
 
 def _say_if_mixed(pack: Pack, parts: Sequence[Mapping[str, Any]], step: int) -> None:
-    """Says that a pack goes on at this step by other code, or on another kind, than so far, where it does."""
+    """Says if a pack goes on at this step by other code, or on another kind of device."""
     if len(parts) > 1 and parts[-1]["from_step"] == step:
         before, now = parts[-2:]
         code, kind = differences(before, now), other_kind(before, now)

@@ -16,7 +16,7 @@ from analysis.origin import ENDING
 from analysis.tables import named as table_named
 from analysis.tables.command import ALL
 from launch.command import resolve
-from launch.command_line.words import taken_apart
+from launch.command_line import taken_apart
 from plasticity_lab.records.store import Store
 from tests.docs.pages import IDEAS, LINK, PAGES, ROOT, commands_of, fences, files_of, named, spans
 from tests.helpers.stores import left_behind

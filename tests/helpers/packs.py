@@ -193,6 +193,9 @@ class Keeper:
             if self.left == 0:
                 raise Interrupted
 
+    def task_ends(self, agent, task) -> None:
+        pass
+
 
 @dataclass
 class Trained:

@@ -7,7 +7,7 @@ from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 
-from launch.command_line.words import taken_apart
+from launch.command_line import taken_apart
 from launch.runs.options import CONF, Options
 from launch.runs.presets import Preset
 from launch.runs.search import Search, search_of

@@ -1,13 +1,20 @@
-"""The variables of the environment that W&B reads: those that are heeded here, and naming them where W&B fails.
+"""W&B's environment, read without importing wandb, which takes a second: its variables, its server and its key.
 
-W&B takes nearly every one of its settings from a variable. What runs are, and where they are written, is said by the
-command: variables that would change that, or that keep W&B from writing files, are kept from it. Those by which W&B
-reaches its server and knows its user are heeded, and may be why it fails.
+W&B takes nearly all of its settings from variables. The command decides on the content and the place of runs. Variables
+that would change these, or that stop W&B from writing files, are hidden from it. Variables for its server and its user
+are heeded, and may be the reason if it fails.
 """
 
+import configparser
 import contextlib
+import netrc
 import os
 from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.process.account import expanded, settle_account
 
 PREFIX = "WANDB_"
 HEEDED = frozenset(
@@ -19,20 +26,26 @@ HEEDED = frozenset(
     ).split()
 )
 PARTS = ("TIMEOUT", "RETRY", "WAIT")
-"""Parts of the names of further ones: how long W&B waits, and how often it tries."""
+"""Parts of the names of further heeded variables: how long W&B waits, and how often it tries."""
 OF_THE_NETWORK = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "NETRC")
-"""Those of other programs that W&B reads too; proxies also in small letters."""
-_SET_HERE = ("WANDB_SILENT",)
+"""Variables of other programs that W&B reads too; proxies also in small letters."""
+CLOUD = "https://api.forge.coreweave.com"
+"""W&B's own server, unless settings name another."""
+EARLIER = "api.wandb.ai"
+"""The host of W&B's server before wandb 0.31: a key that `wandb login` stored for it is still valid."""
+HOW_TO_CONFIGURE = "`wandb login` stores one, or the environment variable WANDB_API_KEY gives one"
+SILENT = "WANDB_SILENT"
+"""Set by the laboratory itself."""
 
 
 def is_heeded(name: str) -> bool:
-    """Whether W&B is to see a variable of its own."""
+    """Whether W&B may see a variable that begins with PREFIX."""
     return name in HEEDED or any(part in name for part in PARTS)
 
 
 @contextlib.contextmanager
 def only_heeded() -> Iterator[None]:
-    """While this lasts, W&B's other variables are not there, its own service's address among them."""
+    """Hides W&B's other variables, among them the address of its service."""
     kept = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(PREFIX) and not is_heeded(name)}
     try:
         yield
@@ -41,14 +54,52 @@ def only_heeded() -> Iterator[None]:
 
 
 def named() -> str:
-    """« (W&B heeds WANDB_BASE_URL and NO_PROXY of the environment)», for sentences that say that it failed; no values.
+    """« (W&B heeds WANDB_BASE_URL and NO_PROXY of the environment)», for messages about its failures; no values.
 
-    Empty where nothing is set.
+    Empty if no variable is set.
     """
-    own = sorted(name for name in os.environ if name.startswith(PREFIX) and is_heeded(name) and name not in _SET_HERE)
-    others = sorted(name for name in os.environ if name.upper() in OF_THE_NETWORK)
-    there = [*own, *others]
-    if not there:
+    heeded = sorted(name for name in os.environ if name.startswith(PREFIX) and is_heeded(name) and name != SILENT)
+    names = [*heeded, *sorted(name for name in os.environ if name.upper() in OF_THE_NETWORK)]
+    if not names:
         return ""
-    listed = " and ".join(filter(None, [", ".join(there[:-1]), there[-1]]))
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
     return f" (W&B heeds {listed} of the environment)"
+
+
+def require_key(what: str, instead: str = "") -> None:
+    """Raises ConfigError if no key is configured.  what: needs the key; instead: a sentence on a way without it."""
+    if not key_configured():
+        sentence = f"{what} needs a W&B key, and none is configured: {HOW_TO_CONFIGURE}."
+        raise ConfigError(f"{sentence} {instead}".rstrip())
+
+
+def key_configured() -> bool:
+    """Whether W&B would find a key for its server: in the environment, or where `wandb login` stores it."""
+    if os.environ.get("WANDB_API_KEY") or os.environ.get("WANDB_IDENTITY_TOKEN_FILE"):
+        return True
+    settle_account()
+    named = os.environ.get("NETRC")
+    host = urlsplit(server()).netloc
+    files = [expanded(named)] if named else [Path.home() / ".netrc", Path.home() / "_netrc"]
+    for file in files:
+        try:
+            stored = netrc.netrc(file)
+        except (OSError, netrc.NetrcParseError):
+            continue
+        if stored.authenticators(host) or (host == urlsplit(CLOUD).netloc and stored.authenticators(EARLIER)):
+            return True
+    return False
+
+
+def server() -> str:
+    """The address of the server that W&B talks to; `wandb login --host` stores it in W&B's settings file."""
+    if address := os.environ.get("WANDB_BASE_URL"):
+        return address
+    settle_account()
+    folder = os.environ.get("WANDB_CONFIG_DIR") or Path.home() / ".config" / "wandb"
+    settings = configparser.ConfigParser(interpolation=None)
+    try:
+        settings.read(Path(folder) / "settings")
+    except (OSError, configparser.Error, UnicodeDecodeError):
+        return CLOUD
+    return settings.get("default", "base_url", fallback=CLOUD)

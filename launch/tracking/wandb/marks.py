@@ -1,21 +1,27 @@
-"""Which runs have been written to W&B: a small file for each pack attempt, never for each run.
+"""The store's files for W&B: which runs have been written, and the folders of offline runs.
 
-A record names the pack attempt that made it, so what was written of an earlier attempt does not count for a later one.
+One small file marks the written runs of each pack attempt. A record names the pack attempt that made it, so marks of an
+earlier attempt do not count for a later one.
 """
 
-from collections.abc import Iterable
+import shutil
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from plasticity_lab.records.damage import DamagedFile, read_mapping, rename_aside, write_mapping
+from plasticity_lab.records.files import names
 from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 
 _ADVICE = "its pack's runs count as not written to W&B, and `python -m launch sync` writes them once more"
+UNFINISHED = ".writing-"
+"""The beginning of the name of a folder in which runs are being written."""
 
 
 @dataclass(frozen=True)
 class Destination:
-    """Where runs are written to.
+    """The place that runs are written to.
 
     online: to W&B's server; else to offline folders in the store. entity: "" is the default one of the key's owner.
     """
@@ -26,19 +32,19 @@ class Destination:
 
     @property
     def key(self) -> str:
-        """The destination in one word, as the marks name it."""
+        """The destination in one word, the key in a file of marks."""
         return f"{'online' if self.online else 'offline'}:{self.entity}/{self.project}"
 
 
 def destination_of(settings: TrackingSettings) -> Destination | None:
-    """Where the tracking settings of a plan let its workers write; None for the store alone."""
+    """The destination in the tracking settings of a plan; None for the store alone."""
     if settings.backend not in ("wandb_online", "wandb_offline"):
         return None
     return Destination(settings.backend == "wandb_online", settings.entity or "", settings.project)
 
 
 def written(store: Store, pack: str, destination: Destination) -> set[str]:
-    """The runs of a pack attempt that have been written to a destination; none if that is damaged.
+    """The runs of a pack attempt that have been written to a destination; none if the file is damaged.
 
     Raises StoreError.
     """
@@ -49,7 +55,7 @@ def written(store: Store, pack: str, destination: Destination) -> set[str]:
 
 
 def count_written(store: Store, packs: Iterable[str], destination: Destination) -> int:
-    """How many runs of several pack attempts have been written to a destination.  Raises StoreError."""
+    """The number of runs of several pack attempts that have been written to a destination.  Raises StoreError."""
     return sum(len(written(store, pack, destination)) for pack in packs)
 
 
@@ -65,7 +71,7 @@ def mark_written(store: Store, pack: str, destination: Destination, runs: Iterab
         rename_aside(error.path)
         marks = {}
     if not destination.online:
-        # A run has one offline folder: what was written for another project has been replaced.
+        # A run has one offline folder: this one has replaced any for another project.
         marks = {key: sorted({*old} - new) if key.startswith("offline:") else old for key, old in marks.items()}
     write_mapping(store.tracked(pack), marks | {destination.key: sorted({*marks.get(destination.key, ()), *new})})
 
@@ -77,3 +83,24 @@ def read_marks(store: Store, pack: str) -> dict[str, list[str]]:
     if not all(isinstance(runs, list) and all(isinstance(run, str) for run in runs) for runs in value.values()):
         raise DamagedFile(path, "does not list runs", _ADVICE)
     return value
+
+
+def offline_folders(store: Store) -> dict[str, list[Path]]:
+    """Run → its folders.  Raises StoreError."""
+    found: dict[str, list[Path]] = {}
+    for name in names(store.wandb_folder):
+        if name.startswith("offline-run-"):
+            found.setdefault(name.rpartition("-")[2], []).append(store.wandb_folder / name)
+    return found
+
+
+def uploaded_by_hand(folders: Sequence[Path]) -> bool:
+    """Whether `wandb sync` has uploaded all folders of a run: it leaves a marker file in each."""
+    return all(any(folder.glob("*.wandb.synced")) for folder in folders)
+
+
+def clear_offline(store: Store, runs: Iterable[str]) -> None:
+    """Removes the folders of runs."""
+    found = offline_folders(store)
+    for folder in [folder for run in runs for folder in found.get(run, ())]:
+        shutil.rmtree(folder, ignore_errors=True)

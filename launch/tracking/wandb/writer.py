@@ -1,20 +1,27 @@
-"""Writing runs to W&B from their records, online or as offline folders in the store."""
+"""Writing runs to W&B from their records, online or as offline folders in the store, and one W&B run while it is open.
+
+This file alone talks to wandb, and importing it takes a second.
+"""
 
 import contextlib
 import os
 import secrets
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+# Read by wandb when it is imported: without it, it prints the place of its key to the terminal.
+os.environ.setdefault("WANDB_SILENT", "true")
+
+import wandb
+
 from launch.tracking.wandb import content
-from launch.tracking.wandb.marks import Destination, mark_written
-from launch.tracking.wandb.offline import UNFINISHED, clear_offline
-from launch.tracking.wandb.open_run import OpenRun, begin_service, end_service
+from launch.tracking.wandb.environment import only_heeded
+from launch.tracking.wandb.marks import UNFINISHED, Destination, clear_offline, mark_written
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.files import beside, disk_errors, make_folder, names
 from plasticity_lab.records.record import read_metrics
@@ -26,11 +33,135 @@ AT_ONCE = 8
 MOST_FAILURES = 3
 """After this many failures in a row the rest of a batch is not tried."""
 _LEAST_BYTES = 100
-"""Each row takes more bytes than this in W&B's files."""
+"""A lower bound of the bytes of a row in W&B's files."""
 _TRIAL_BYTES = 1 << 16
-"""What must still fit on the disk after a batch."""
+"""Bytes that must still fit on the disk after a batch."""
 
 Record = Mapping[str, Any]
+
+
+class OpenRun:
+    """A W&B run being written.  Errors of W&B come out as exceptions of any type.
+
+    run: a run in training (see `connection.described`), or the record of a finished one. folder: for W&B's files.
+    sweep: the group of the run.
+    """
+
+    def __init__(self, run: Mapping[str, Any], destination: Destination, folder: Path, sweep: str | None) -> None:
+        self._last = 0
+        self._has_state = False
+        self._live = "status" not in run
+        # Without `resume`, W&B overwrites a run of the same id: no run appears twice.
+        self._run = wandb.init(
+            entity=destination.entity or None,
+            project=destination.project,
+            id=run["run"],
+            group=sweep,
+            name=content.run_name(run),
+            config=content.config(run),
+            tags=content.tags(run),
+            dir=folder,
+            reinit="create_new",
+            settings=_settings(destination.online, self._live),
+        )
+        for metrics, axis in content.axes(declared_in(run)).items():
+            self._run.define_metric(metrics, step_metric=axis)
+
+    def log(self, rows: Iterable[content.Row]) -> None:
+        """Writes rows, in order; the last one may come again, in parts.  Earlier rows are skipped."""
+        for number, values in rows:
+            if number >= self._last:
+                self._run.log(values, step=number)
+                self._last = number
+
+    def show_state(self, state: str) -> None:
+        """Shows the worker's state in the summary, until the run is complete."""
+        self._run.summary["state"] = state
+        self._has_state = True
+
+    def complete(self, record: Mapping[str, Any], rows: Iterable[content.Row]) -> None:
+        """Writes the rest of the record, and ends the run."""
+        summary = content.summary(record)
+        if not self._live:
+            rows = content.dated(rows, record)
+            summary = content.last_values(rows) | content.duration(record) | summary
+        self.log(rows)
+        self._run.config.update({"provenance": dict(record["provenance"])}, allow_val_change=True)
+        self._run.tags = tuple(content.tags(record))
+        self._hide_state()
+        self._run.summary.update(summary)
+        self._run.finish(exit_code=1 if record["status"] == "failed" else 0)
+
+    def leave(self) -> None:
+        """Ends a run whose training was interrupted; W&B calls it preempted, until it goes on."""
+        self._hide_state()
+        self._run.mark_preempting()
+        self._run.finish(exit_code=1)
+
+    def _hide_state(self) -> None:
+        if self._has_state:
+            del self._run.summary["state"]
+
+
+@contextlib.contextmanager
+def own_service() -> Iterator[None]:
+    """W&B with a service of this process and the settings of this moment; both are gone afterwards.
+
+    wandb keeps address, key and service until it is asked to end. It passes its service on to child processes in the
+    environment. A service of another process would not end here, and so would not complete its files.
+    """
+    end_service()
+    with only_heeded():
+        try:
+            yield
+        finally:
+            end_service()
+
+
+def begin_service() -> None:
+    """Starts W&B's service and reads the settings of this moment, before several threads open runs at once.
+
+    If several threads started it together, some would miss settings of the environment, such as the server's address.
+    Errors are ignored here: they come again when a run is opened.
+    """
+    with contextlib.suppress(Exception):
+        wandb.setup()
+
+
+def end_service() -> bool:
+    """Ends W&B's service, which completes its files only now.  Returns whether it ended without an error."""
+    try:
+        wandb.teardown()
+    except (Exception, SystemExit):  # if the service failed, wandb would exit this process with its status
+        with contextlib.suppress(Exception):
+            wandb.teardown()  # the first call stopped early: this one forgets the key
+        return False
+    return True
+
+
+def _settings(online: bool, live: bool) -> wandb.Settings:
+    """Settings that write runs alone: data about machine, code and console would be several times as much.
+
+    live: whether the run is trained while it is written. W&B overwrites the time in the summary of a run by the seconds
+    that it was open. So for runs that were trained earlier, W&B leaves the summary to us.
+    """
+    return wandb.Settings(
+        mode="online" if online else "offline",
+        console="off",
+        silent=True,
+        symlink=False,
+        disable_code=True,
+        disable_git=True,
+        disable_job_creation=True,
+        save_code=False,
+        # A stop on W&B's pages would interrupt this process and not the training.
+        stop_fn=lambda: None,
+        x_disable_machine_info=True,
+        x_disable_meta=True,
+        x_disable_stats=True,
+        x_save_requirements=False,
+        x_server_side_derived_summary=not live,
+    )
 
 
 def write_runs(
@@ -44,7 +175,7 @@ def write_runs(
     """Writes finished runs from their records and notes it in the store.  Returns run → why it could not be written.
 
     groups: run → sweep, for records that do not name theirs. begun: runs that are open already; they are completed.
-    report: called after each run. To be called within `own_service`, with no other run open: W&B's service is ended.
+    report: called after each run. Call this within `own_service`, with no other run open: it ends W&B's service.
 
     Raises StoreError if the store cannot be read or written.
     """
@@ -115,7 +246,7 @@ class _Batch:
 
 @contextlib.contextmanager
 def _folder(store: Store, destination: Destination) -> Iterator[Path]:
-    """Where W&B may write: for offline runs on the store's disk, under a name that cannot be that of a run."""
+    """A folder for W&B's files: for offline runs on the store's disk, under a name that no run can have."""
     if destination.online:
         with TemporaryDirectory(prefix="plasticity-wandb-", ignore_cleanup_errors=True) as temporary:
             yield Path(temporary)
@@ -130,7 +261,7 @@ def _folder(store: Store, destination: Destination) -> Iterator[Path]:
 
 
 def _keep_complete(store: Store, folder: Path, batch: _Batch) -> None:
-    """Moves complete offline runs to where they belong, and removes what an earlier attempt left of the same runs."""
+    """Moves complete offline runs to their places, and removes folders of earlier attempts at the same runs."""
     # W&B reports no error on a full disk: the end of a file is missing, or all of it.
     with beside(store.wandb_folder / "trial", bytes(_TRIAL_BYTES)):
         pass
@@ -151,7 +282,7 @@ def _keep_complete(store: Store, folder: Path, batch: _Batch) -> None:
 
 
 def in_a_line(error: Exception) -> str:
-    """What a W&B error says, in a line; of a setting that W&B refuses also which one, and why."""
+    """The message of a W&B error in a line; for a refused setting with its name and the reason."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if lines and "validation error" in lines[0]:
         return ": ".join(lines[:3])

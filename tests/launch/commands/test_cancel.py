@@ -66,14 +66,6 @@ def test_all_jobs_of_the_sweep_are_cancelled_and_no_others(store, sweep, queue, 
     assert cancellations(store, sweep.sweep) == 1
 
 
-def test_a_job_in_a_state_that_is_not_known_is_cancelled_and_named(store, sweep, queue, stop):
-    (asked,) = given_to_slurm(store, sweep.sweep, {"60": 1})
-    queue(*in_queue(store, asked, "60_0|EXPEDITING|None|n1", "60_1|||"), stay=True)
-    status, said, told = stop()
-    assert (status, set(told)) == (1, {"60", "--quiet"})
-    assert "60_0 (expediting on n1)" in said
-
-
 def test_without_the_controller_workers_are_told_by_the_store(store, sweep, stand_in, queue, stop):
     (asked,) = given_to_slurm(store, sweep.sweep, {"60": 2})
     stand_in.put("squeue", AWAY)
@@ -139,37 +131,41 @@ def test_a_sweep_of_local_workers_is_not_cancelled(store, sweep, queue, stop):
     assert cancellations(store, sweep.sweep) == 0
 
 
-def test_a_job_of_the_users_that_reads_a_finished_sweep_is_not_cancelled(store, sweep, queue, stop):
-    (asked,) = given_to_slurm(store, sweep.sweep, {"60": 1})
-    analysis = {"comment": "(null)", "command": f"/home/ann/analyse.sh {store.plan(sweep.sweep)}"}
-    queue(*in_queue(store, asked, "61|PENDING|JobHeldUser|", **analysis))
-    status, said, told = stop()
-    assert (status, told) == (0, [])
-    assert "no job of it was left" in said
-
-
-def test_what_is_left_is_named_until_it_has_ended(store, sweep, queue, stop):
-    (asked,) = given_to_slurm(store, sweep.sweep, {"60": 1})
-    queue(*in_queue(store, asked, "60_0|COMPLETING|None|n1"), stay=True)
-    status, said, _ = stop()
-    assert status == 1
-    assert "60_0 (completing on n1)" in said
-    queue()
-    assert stop()[0] == 0
-
-
-def test_the_same_sweep_in_another_store_is_not_this_one(store, sweep, queue, stop):
-    (asked,) = given_to_slurm(store, sweep.sweep, {"60": 1})
-    other = mark_of(store, sweep.sweep, "feed").replace(str(store.root), "/elsewhere/store")
-    queue(*in_queue(store, asked, "60|RUNNING|None|n1", comment=other))
-    status, said, told = stop()
-    assert (status, told) == (0, [])
-    assert "no job of it was left" in said
-
-
 def test_who_trains_packs_of_the_sweep_and_is_no_job_of_it_is_named(store, sweep, queue, stop):
     given_to_slurm(store, sweep.sweep, {"60": 1})
     Leases(store, 100, Owner("elsewhere", 7)).claim([sweep.packs[0].id])
     status, said, _ = stop()
     assert status == 0
     assert f"Pack {sweep.packs[0].id} is held by process 7 on elsewhere" in said
+
+
+@pytest.mark.parametrize(
+    ("lines", "named", "cancelled"),
+    [
+        (["60_0|EXPEDITING|None|n1", "60_1|||"], "60_0 (expediting on n1)", {"60", "--quiet"}),
+        (["60_0|COMPLETING|None|n1"], "60_0 (completing on n1)", set()),
+    ],
+    ids=["in a state that is not known", "ending"],
+)
+def test_what_is_left_is_named_until_it_has_ended(store, sweep, queue, stop, lines, named, cancelled):
+    (asked,) = given_to_slurm(store, sweep.sweep, {"60": 1})
+    queue(*in_queue(store, asked, *lines), stay=True)
+    status, said, told = stop()
+    assert (status, named in said) == (1, True)
+    assert cancelled <= set(told)
+    queue()
+    assert stop()[0] == 0
+
+
+@pytest.mark.parametrize("whose", ["another store", "the user's analysis of it"])
+def test_jobs_that_only_name_the_sweep_are_not_cancelled(store, sweep, queue, stop, whose):
+    (asked,) = given_to_slurm(store, sweep.sweep, {"60": 1})
+    if whose == "another store":
+        other = mark_of(store, sweep.sweep, "feed").replace(str(store.root), "/elsewhere/store")
+        queue(*in_queue(store, asked, "60|RUNNING|None|n1", comment=other))
+    else:
+        analysis = {"comment": "(null)", "command": f"/home/ann/analyse.sh {store.plan(sweep.sweep)}"}
+        queue(*in_queue(store, asked, "61|PENDING|JobHeldUser|", **analysis))
+    status, said, told = stop()
+    assert (status, told) == (0, [])
+    assert "no job of it was left" in said

@@ -48,7 +48,7 @@ def test_runs_wait_run_and_are_done(store):
 
 
 def test_a_stopped_pack_waits_as_far_as_it_came(store, monkeypatch):
-    monkeypatch.setattr("launch.work.keeper.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("launch.work.training.PROGRESS_SECONDS", 0.0)
     plan = trained(store, "seed=0,1", *ONE, stop=after_looks(4))
     state = state_of(store, plan)
     assert state.counts["waiting"] == 2
@@ -132,20 +132,6 @@ def test_a_silent_worker_does_not_run(store):
     assert counts(store, plan) == {"waiting": 1}
 
 
-def test_json_is_for_programs(store, capsys):
-    plan = planned(store, "seed=0,1", *ONE)
-    (found,) = json.loads(status(store, capsys, "--json")[1])
-    assert found["states"] == dict.fromkeys(plan.asked, "waiting")
-    assert (found["sweep"], found["counts"]["waiting"], found["left"]) == (plan.sweep, 2, None)
-
-
-def test_looking_changes_nothing(store, capsys):
-    planned(store, "seed=0")
-    before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}
-    status(store, capsys)
-    assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()} == before
-
-
 def test_what_a_finished_pack_took_tells_how_long_the_others_will(store):
     plan = planned(store, "activation=relu,tanh", "seed=0", *ONE)
     plan = replace(plan, packs=[replace(pack, seconds=10.0) for pack in plan.packs])
@@ -156,3 +142,12 @@ def test_what_a_finished_pack_took_tells_how_long_the_others_will(store):
     record = read_record(store, first.runs[0])
     write_record(store, record | {"provenance": record["provenance"] | {"pack_seconds": 30.0}})
     assert state_of(store, plan).left == pytest.approx(30)
+
+
+def test_json_is_for_programs_and_looking_changes_nothing(store, capsys):
+    plan = planned(store, "seed=0,1", *ONE)
+    before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}
+    (found,) = json.loads(status(store, capsys, "--json")[1])
+    assert found["states"] == dict.fromkeys(plan.asked, "waiting")
+    assert (found["sweep"], found["counts"]["waiting"], found["left"]) == (plan.sweep, 2, None)
+    assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()} == before

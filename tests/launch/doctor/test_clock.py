@@ -4,13 +4,13 @@ import os
 
 import pytest
 
-from launch.doctor import clock
-from launch.doctor.clock import of_clock
+from launch.doctor import machine
 from launch.doctor.finding import FAILS, OK, UNKNOWN
+from launch.doctor.machine import of_clock
 
 
 def test_one_clock_that_agrees_is_fine(tmp_path, monkeypatch):
-    monkeypatch.setattr(clock, "file_system", lambda folder: "ext2/ext3")
+    monkeypatch.setattr(machine, "file_system", lambda folder: "ext2/ext3")
     found = of_clock(tmp_path, 120)
     assert found.state == OK
     assert "0.0 s" in found.words
@@ -19,8 +19,8 @@ def test_one_clock_that_agrees_is_fine(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("offset", "state"), [(30.0, OK), (-30.0, OK), (600.0, FAILS), (-600.0, FAILS)])
 def test_a_server_whose_clock_is_off_is_measured(tmp_path, monkeypatch, offset, state):
-    monkeypatch.setattr(clock, "clock_offset", lambda folder: offset)
-    monkeypatch.setattr(clock, "_offset_of_a_touch", lambda folder: offset)
+    monkeypatch.setattr(machine, "clock_offset", lambda folder: offset)
+    monkeypatch.setattr(machine, "_offset_of_a_touch", lambda folder: offset)
     found = of_clock(tmp_path, 120)
     assert found.state == state
     assert f"{abs(offset):.1f} s {'ahead of' if offset > 0 else 'behind'}" in found.words
@@ -28,7 +28,7 @@ def test_a_server_whose_clock_is_off_is_measured(tmp_path, monkeypatch, offset, 
 
 
 def test_where_each_machine_stamps_its_own_files_it_cannot_be_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(clock, "file_system", lambda folder: "lustre")
+    monkeypatch.setattr(machine, "file_system", lambda folder: "lustre")
     found = of_clock(tmp_path, 120)
     assert found.state == UNKNOWN
     assert "NTP" in found.words

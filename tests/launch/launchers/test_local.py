@@ -16,7 +16,7 @@ from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
 from launch.plan.compiling import NO_COMPILER, NotCompiled
 from launch.plan.device import kind_of
-from launch.work import binding
+from launch.work import claiming
 from launch.work.worker import work
 from plasticity_lab.records.checkpoint import latest_epoch
 from plasticity_lab.records.plan import write_plan
@@ -214,7 +214,7 @@ def test_a_pack_that_was_begun_compiled_is_kept_where_nothing_can_be_compiled(ru
 
 
 def test_what_was_planned_compiled_is_computed_eager_by_a_worker_that_cannot_compile(store, monkeypatch):
-    monkeypatch.setattr(binding, "not_compiled_here", lambda: NO_COMPILER)
+    monkeypatch.setattr(claiming, "not_compiled_here", lambda: NO_COMPILER)
     plan = planned(store, "seed=0")
     write_plan(store, replace(plan, packs=[replace(plan.packs[0], mode="kernels")]))
     assert work(store, plan.sweep, "cpu", never)

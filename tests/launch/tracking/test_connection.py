@@ -6,7 +6,7 @@ import pytest
 
 from launch.tracking import client, companion
 from launch.tracking.client import Tracked
-from launch.tracking.messages import FINISH, Answer, answer_line, described, order_line
+from launch.tracking.connection import FINISH, Answer, answer_line, described, order_line
 from launch.tracking.wandb.marks import Destination
 from plasticity_lab.run import Run
 from tests.helpers.made_up_agent import ITS_CLASS, PLAYER

@@ -51,6 +51,7 @@ def test_each_epoch_is_a_row_and_the_last_of_a_task_has_the_values_of_the_task(j
     }
     assert {key.partition("/")[0] for row in rows.values() for key in row if "/" in key} == {"epoch", "task"}
     assert content.axes(DECLARED) == {"epoch/*": "epoch", "task/*": "task"}
+    assert content.last_values(rows.items()) == rows[3]
 
 
 @pytest.mark.parametrize("cut", range(1, 6))
@@ -129,11 +130,3 @@ def test_an_epoch_in_which_no_episode_ended_says_so():
     journal.add_chunk(Rollout(0, 0, 10, True), Rows(updates))
     ((_, row),) = content.rows(journal.table(0), PLAYER.declared)
     assert row == {"epoch": 0, "task": 0, "step": 10, "epoch/entropy": 1.0, "episode/count": 0}
-
-
-def test_the_last_value_of_everything_is_kept(journal):
-    last = content.last_values(content.merged(content.rows(journal.table(0, 4), DECLARED)).items())
-    assert last == {
-        **{"epoch": 3, "task": 1, "step": 8, "epoch/aoa": 0.5, "epoch/train_loss": 2.0},
-        **{"task/aoa": 0.5, "task/train_loss": 2.0, "task/final_accuracy": 0.5, "task/hard": True},
-    }

@@ -5,8 +5,7 @@ import os
 import pytest
 
 from launch.__main__ import main
-from launch.tracking.wandb.environment import OF_THE_NETWORK, PREFIX, named, only_heeded
-from launch.tracking.wandb.key import key_configured
+from launch.tracking.wandb.environment import OF_THE_NETWORK, PREFIX, key_configured, named, only_heeded
 from launch.tracking.wandb.marks import Destination, count_written, destination_of, mark_written, written
 from plasticity_lab.records.settings import TrackingSettings
 from tests.helpers.sweeps import trained
@@ -25,6 +24,8 @@ def test_marks_add_up_for_each_destination_and_pack(store):
     assert written(store, "another", OFFLINE) == set()
     mark_written(store, "another", OFFLINE, ["d"])
     assert count_written(store, ["pack", "another", "a third"], OFFLINE) == 4
+    mark_written(store, "pack", Destination(False, "", "other"), ["a"])
+    assert written(store, "pack", OFFLINE) == {"b", "c"}, "an offline run is of one project"
 
 
 def test_the_settings_of_a_plan_name_a_destination():
@@ -33,12 +34,6 @@ def test_the_settings_of_a_plan_name_a_destination():
     offline = settings.model_copy(update={"backend": "wandb_offline", "entity": "team"})
     assert destination_of(offline) == Destination(False, "team", "lab")
     assert destination_of(settings.model_copy(update={"backend": "store"})) is None
-
-
-def test_an_offline_run_is_of_one_project(store):
-    mark_written(store, "pack", OFFLINE, ["a", "b"])
-    mark_written(store, "pack", Destination(False, "", "other"), ["a"])
-    assert written(store, "pack", OFFLINE) == {"b"}
 
 
 def test_a_damaged_mark_counts_for_nothing(store):
@@ -60,6 +55,8 @@ def home(tmp_path, monkeypatch):
 @pytest.mark.parametrize("host", ["api.forge.coreweave.com", "api.wandb.ai"])
 def test_a_key_is_found_where_wandb_login_puts_it_and_where_it_did(home, monkeypatch, host):
     assert not key_configured()
+    (home / ".netrc").write_text("machine\n  nonsense")
+    assert not key_configured()
     (home / ".netrc").write_text(f"machine {host}\n  login user\n  password 0123\n")
     assert key_configured()
     monkeypatch.setenv("WANDB_BASE_URL", "https://wandb.example.org")
@@ -70,11 +67,6 @@ def test_a_key_is_found_where_wandb_login_puts_it_and_where_it_did(home, monkeyp
     assert not key_configured(), "of another server"
     monkeypatch.setenv("WANDB_API_KEY", "0123")
     assert key_configured()
-
-
-def test_a_netrc_that_cannot_be_read_holds_no_key(home):
-    (home / ".netrc").write_text("machine\n  nonsense")
-    assert not key_configured()
 
 
 @pytest.fixture(autouse=True)

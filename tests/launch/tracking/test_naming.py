@@ -3,8 +3,8 @@
 import pytest
 
 from launch.command import resolve
-from launch.tracking.messages import described
-from launch.tracking.wandb.naming import LONGEST, run_name
+from launch.tracking.connection import described
+from launch.tracking.wandb.content import LONGEST, run_name
 from plasticity_lab.records.classifier import CLASSIFIER
 
 

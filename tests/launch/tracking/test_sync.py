@@ -8,7 +8,7 @@ from wandb.sdk.lib.service.service_process import ServiceProcess
 
 from launch.__main__ import main
 from launch.tracking.wandb import content
-from launch.tracking.wandb.offline import offline_folders
+from launch.tracking.wandb.marks import offline_folders
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import read_metrics, read_record, write_record
 from tests.helpers.sweeps import trained

@@ -5,16 +5,16 @@ import os
 import pytest
 
 from launch.command import resolve, run_command
+from launch.commands.sync import catch_up, survey
 from launch.packs import progress
 from launch.tracking.choice import decided
 from launch.tracking.client import Tracked
-from launch.tracking.messages import STATE, described
-from launch.tracking.sync import catch_up, survey
+from launch.tracking.connection import STATE, described
 from launch.tracking.wandb import content
+from launch.tracking.wandb.content import run_name
 from launch.tracking.wandb.marks import Destination, written
-from launch.tracking.wandb.naming import run_name
-from launch.tracking.wandb.open_run import OpenRun, own_service
-from launch.work import keeper, training
+from launch.tracking.wandb.writer import OpenRun, own_service
+from launch.work import training
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import read_metrics, read_record
@@ -78,7 +78,7 @@ def test_every_run_of_a_pack_becomes_an_offline_run_with_all_its_rows(store, mon
 
 
 def test_runs_of_a_small_pack_are_live_and_those_of_a_large_one_follow(store, server, monkeypatch):
-    monkeypatch.setattr(keeper, "TRACKING_SECONDS", 0.0)
+    monkeypatch.setattr(training, "TRACKING_SECONDS", 0.0)
     seen = []
     really = Tracked.end
 
@@ -120,7 +120,7 @@ def test_a_state_is_in_the_summary_of_an_open_run(server, tmp_path):
 
 
 def test_a_live_run_that_is_stopped_and_resumed_is_one_run(store, server, monkeypatch):
-    monkeypatch.setattr(keeper, "TRACKING_SECONDS", 0.0)
+    monkeypatch.setattr(training, "TRACKING_SECONDS", 0.0)
     plan = trained(store, "seed=0", ONLINE, stop=after_looks(4))
     (run,) = plan.asked
     assert server.runs[run].exit_code == 1, "no longer training"
@@ -163,9 +163,9 @@ KILLS_THE_SERVICE = """
 import contextlib, os, signal, sys
 if "launch.tracking.companion" in " ".join(sys.orig_argv):
     from pathlib import Path
-    from launch.tracking.wandb import open_run
+    from launch.tracking.wandb import writer
     runs = []
-    class Killing(open_run.OpenRun):
+    class Killing(writer.OpenRun):
         def complete(self, record, rows):
             runs.append(record["run"])
             if len(runs) == 2:
@@ -174,7 +174,7 @@ if "launch.tracking.companion" in " ".join(sys.orig_argv):
                         if f"PPid:\\t{os.getpid()}\\n" in status.read_text():
                             os.kill(int(status.parent.name), signal.SIGKILL)
             super().complete(record, rows)
-    open_run.OpenRun = Killing
+    writer.OpenRun = Killing
 """
 
 
@@ -238,15 +238,6 @@ def test_a_companion_that_dies_costs_one_line_and_no_run(store, monkeypatch, cap
     (said,) = warnings_of(caplog)
     assert said.startswith("W&B: its process ended")
     assert said.endswith(". Training goes on; `python -m launch sync` writes what is missing.")
-
-
-def test_a_w_and_b_service_that_belongs_to_another_process_is_not_used(store, monkeypatch, caplog):
-    """wandb passes its service on to child processes, which cannot make it complete their files."""
-    monkeypatch.setenv("WANDB_SERVICE", f"3-{os.getpid()}-unix-/nowhere")
-    plan = trained(store, "seed=0", OFFLINE)
-    (run,) = read_offline(store.wandb_folder)
-    assert same_as_its_record(store, run, plan.sweep)
-    assert warnings_of(caplog) == []
 
 
 def test_a_live_run_shows_what_its_worker_does_until_it_ends(store, server, monkeypatch):

@@ -10,7 +10,7 @@ from launch.command import run_command
 from launch.packs import leases
 from launch.packs.leases import Leases
 from launch.packs.owner import Kills, Owner
-from launch.work import keeper, worker
+from launch.work import training, worker
 from launch.work.worker import work
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.checkpoint import latest_epoch
@@ -159,31 +159,26 @@ def test_a_pack_whose_workers_vanish_is_divided(store):
     assert statuses(store, "seed=0,1,2") == ["done"] * 3
 
 
-@pytest.mark.parametrize(("times", "status"), [(9, "done"), (10, "failed")])
-def test_workers_killed_from_outside_make_no_run_fail(store, times, status):
+@pytest.mark.parametrize(
+    ("times", "evidence", "status"),
+    [(9, None, "done"), (10, None, "failed"), (3, "kernel", "failed"), (3, "slurm", "failed")],
+)
+def test_workers_that_vanish_make_a_run_fail_if_memory_ran_out_or_after_ten(
+    store, memory_runs_out, times, evidence, status
+):
     """Administrators, other users and lost nodes kill some; ten, all before the first checkpoint, are no accident."""
+    asked, known = [], {}
+    if evidence == "kernel":
+        memory_runs_out()
+    if evidence == "slurm":
+        known["died_of_memory"] = lambda owner: not asked.append(owner.host)
     plan = planned(store, "seed=7")
     vanish(store, plan.packs[0], times)
-    assert work(store, plan.sweep, "cpu", never) == (status == "done")
-    assert statuses(store, "seed=7") == [status]
-
-
-def test_a_run_whose_workers_are_killed_for_memory_fails(store, memory_runs_out):
-    memory_runs_out()
-    plan = planned(store, "seed=7")
-    vanish(store, plan.packs[0], 3)
-    assert not work(store, plan.sweep, "cpu", never)
+    assert work(store, plan.sweep, "cpu", never, **known) == (status == "done")
     record = read_record(store, plan.asked[0])
-    assert (record["status"], record["error"].startswith("3 workers")) == ("failed", True)
-
-
-def test_slurm_may_know_that_memory_ran_out(store):
-    plan = planned(store, "seed=7")
-    vanish(store, plan.packs[0], 3)
-    asked = []
-    assert not work(store, plan.sweep, "cpu", never, died_of_memory=lambda owner: not asked.append(owner.host))
-    assert asked == ["node2", "node1", "node0"]
-    assert statuses(store, "seed=7") == ["failed"]
+    assert record["status"] == status
+    assert status == "done" or record["error"].startswith(f"{times} workers")
+    assert asked == (["node2", "node1", "node0"] if evidence == "slurm" else [])
 
 
 def test_a_begun_pack_is_not_divided_for_workers_that_vanish(store, memory_runs_out):
@@ -202,8 +197,8 @@ def test_a_begun_pack_is_not_divided_for_workers_that_vanish(store, memory_runs_
 def test_the_first_checkpoint_comes_soon_and_the_next_at_the_usual_pace(store, monkeypatch):
     """So that workers which vanish later are seen not to have died of the pack's beginning."""
     saved = []
-    monkeypatch.setattr(keeper, "FIRST_CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(keeper, "save_checkpoint", lambda store, pack, epoch, payload: saved.append(payload))
+    monkeypatch.setattr(training, "FIRST_CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(training, "save_checkpoint", lambda store, pack, epoch, payload: saved.append(payload))
     trained(store, "seed=0", "checkpoint_minutes=60")
     assert len(saved) == 1
     assert saved[0]["journal"]["steps"] == 90, "after the first task's only chunk"

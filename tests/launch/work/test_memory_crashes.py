@@ -29,8 +29,6 @@ TENANT = (*BODIES, *PACK, "benchmark.environment_steps=192")
 RAINBOW = (*BY_AGENT["rainbow"], *PACK, "agent.epoch_steps=40", "benchmark.environment_steps=160", "agent.capacity=100")
 PACKS = [pytest.param(TENANT, id="tenant"), pytest.param(RAINBOW, id="rainbow")]
 MEMORY = ("replay_memory_mib=0", "replay_memory_minutes=0", "checkpoint_minutes=0.0001", "launch.lease_seconds=60")
-TRIALS = 3
-"""Of some 300 operations, spread over them; the slow test has every third one."""
 LAST = 60
 """Checkpoints follow the clock, so that one more or less may be written: the last operations may not be reached."""
 
@@ -108,18 +106,9 @@ def holds(trial, undisturbed, at, mode, caplog):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_at_some_operations(tmp_path, words, undisturbed, mode, caplog):
-    trial = Trial(tmp_path, *words, *MEMORY)
-    _, count = trial.crashed(None, mode)
-    assert count > 100
-    for at in range(2 + MODES.index(mode), count - LAST, count // TRIALS):
-        holds(trial, undisturbed, at, mode, caplog)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", MODES)
 def test_at_every_third_operation(tmp_path, words, undisturbed, mode, caplog):
     trial = Trial(tmp_path, *words, *MEMORY)
     _, count = trial.crashed(None, mode)
+    assert count > 100
     for at in range(1, count - LAST, 3):
         holds(trial, undisturbed, at, mode, caplog)

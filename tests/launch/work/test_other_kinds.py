@@ -12,7 +12,7 @@ from launch.packs.owner import Owner
 from launch.packs.sweep import state_of
 from launch.plan.calibration import write_calibration
 from launch.plan.speed import AVX2
-from launch.work import binding, training, worker
+from launch.work import claiming, training, worker
 from launch.work.worker import work
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.plan import read_plan, write_plan
@@ -37,7 +37,7 @@ def on(monkeypatch):
             target = (module, "kind_of") if not isinstance(module, str) else (f"{module}.kind_of",)
             monkeypatch.setattr(*target, lambda device: kind)
 
-    monkeypatch.setattr(binding, "FREE_SECONDS", 0.0)
+    monkeypatch.setattr(claiming, "FREE_SECONDS", 0.0)
     on(HERE)
     return on
 
@@ -79,23 +79,11 @@ def test_a_pack_that_is_not_begun_is_bound_by_whoever_begins_it_before_its_first
     assert not any("parts" in made for made in provenances(store, plan))
 
 
-@pytest.fixture
-def undisturbed(store, tmp_path):
-    """What the runs of a command come to where nobody disturbs them."""
-
-    def run(*words):
-        alone = type(store)(tmp_path / "undisturbed")
-        trained(alone, *words)
-        return all_kept(alone, runs_of(*words))
-
-    return run
-
-
 @pytest.mark.parametrize("setting", ["auto", "compiled"])
 def test_mode_and_width_are_those_of_the_kind_that_binds_unless_the_user_has_said_a_mode(
     store, on, monkeypatch, setting
 ):
-    monkeypatch.setattr(binding, "not_compiled_here", lambda: None)
+    monkeypatch.setattr(claiming, "not_compiled_here", lambda: None)
     monkeypatch.setattr(
         worker, "train_pack", lambda store, plan, pack, resource, device, lease, *rest: taken.append(pack)
     )
@@ -215,9 +203,3 @@ def test_what_an_earlier_version_began_goes_on_once_and_is_marked(store, on, cap
         assert [part.get("kind") for part in record["provenance"]["parts"]] == [None, HERE]
         assert record["provenance"]["device"] == HERE
     assert any("another kind of device" in each.getMessage() for each in caplog.records)
-
-
-def test_a_worker_leaves_them_while_others_of_the_sweep_are_to_start(store, begun):
-    assert work(store, begun.sweep, "cpu", never, patience=0.1, may_come=lambda: True)
-    assert ended_packs(store) == []
-    assert binding_of(store, begun.packs[0]).kind == THERE

@@ -7,13 +7,7 @@ from launch.launchers import local_workers
 from launch.work import precompile
 from launch.work.precompile import packs_to_precompile
 from plasticity_lab.records.plan import read_plan
-from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import planned
-
-
-@pytest.fixture
-def store(tmp_path) -> Store:
-    return Store(tmp_path / "store")
 
 
 def families(packs):

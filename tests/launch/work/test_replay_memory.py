@@ -26,13 +26,6 @@ LARGE = (*WORDS, "replay_memory_mib=0")
 ONLY_WHEN_STOPPED = (*LARGE, "replay_memory_minutes=null", "checkpoint_minutes=0.0001")
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    store = Store(tmp_path_factory.mktemp("undisturbed") / "store")
-    trained(store, *WORDS)
-    return all_kept(store, runs_of(*WORDS))
-
-
 class Killed(BaseException):
     pass
 
@@ -83,7 +76,7 @@ def test_stopped_again_and_again_it_ends_with_the_undisturbed_numbers(store, und
         work(store, plan.sweep, "cpu", after_looks(looks))
         assert bool(parts_of(store, plan.packs[0].id)) is (words is not WORDS)
         assert ("bulk" in load_checkpoint(store, plan.packs[0].id)) is (words is WORDS)
-    assert ended(store, words) == undisturbed
+    assert ended(store, words) == undisturbed(*WORDS)
     assert {count for count, _ in refills(store, words)} == {None}
 
 
@@ -91,7 +84,7 @@ def test_killed_it_goes_back_to_the_checkpoint_that_has_its_memory(store, undist
     (pack,) = killed(store, (*LARGE, "replay_memory_minutes=0", "checkpoint_minutes=0.0001"), 5).packs
     assert load_checkpoint(store, pack.id)["journal"]["steps"] > 0
     assert len(parts_of(store, pack.id)) > 1, "it is appended to"
-    assert ended(store, LARGE) == undisturbed
+    assert ended(store, LARGE) == undisturbed(*WORDS)
     assert {count for count, _ in refills(store, LARGE)} == {None}
 
 
@@ -99,7 +92,7 @@ def test_between_two_writes_there_are_no_checkpoints_without_the_memory(store, u
     (pack,) = killed(store, (*LARGE, "checkpoint_minutes=0.0001"), 6).packs
     first = load_checkpoint(store, pack.id)
     assert first["journal"]["steps"] == first["memory"]["added"]["x"] < 4 * 64
-    assert ended(store, LARGE) == undisturbed
+    assert ended(store, LARGE) == undisturbed(*WORDS)
 
 
 def test_killed_without_its_memory_it_goes_on_with_an_empty_one_and_the_record_says_so(store, undisturbed, caplog):
@@ -114,7 +107,7 @@ def test_killed_without_its_memory_it_goes_on_with_an_empty_one_and_the_record_s
     state = state_of(store, read_plan(store, plan.sweep))
     assert set(state.flagged["memory_refilled"]) == set(plan.asked)
     assert state.memory_bytes > 0
-    assert ended(store, ONLY_WHEN_STOPPED) != undisturbed
+    assert ended(store, ONLY_WHEN_STOPPED) != undisturbed(*WORDS)
     assert refills(store, ONLY_WHEN_STOPPED) == [([step], {"memory_refilled": True})] * 2
     assert set(state_of(store, read_plan(store, plan.sweep)).flagged["memory_refilled"]) == set(plan.asked)
 
@@ -136,7 +129,7 @@ def test_a_memory_that_is_damaged_is_lost_and_counted(store, how, caplog):
 def test_a_small_memory_goes_on_as_a_large_one_and_back(store, undisturbed):
     for words in (WORDS, LARGE, WORDS):
         work(store, planned(store, *words).sweep, "cpu", after_looks(3))
-    assert ended(store, LARGE) == undisturbed
+    assert ended(store, LARGE) == undisturbed(*WORDS)
 
 
 class Sizes:

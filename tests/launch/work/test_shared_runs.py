@@ -7,7 +7,7 @@ import pytest
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.packs.run_claims import Claim, claim_runs, clear_claims
-from launch.work.shared_runs import Elsewhere
+from launch.work.claiming import Claiming
 from launch.work.worker import work
 from plasticity_lab.records.checkpoint import save_checkpoint
 from plasticity_lab.records.record import read_record
@@ -98,7 +98,7 @@ def test_a_worker_does_not_wait_for_ever_for_what_goes_on_elsewhere_only(store, 
 def test_where_it_happened_all_the_same_the_record_says_so(store, at_once, monkeypatch, undisturbed):
     first, second = at_once
     with monkeypatch.context() as unaware:
-        unaware.setattr(Elsewhere, "is_free", lambda *_: True)
+        unaware.setattr(Claiming, "is_free", lambda *_: True)
         for plan in at_once:
             work(store, plan.sweep, "cpu", after_looks(3))
     for plan in at_once:

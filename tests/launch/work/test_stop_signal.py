@@ -8,8 +8,8 @@ import pytest
 
 from launch.launchers.slurm import signals as slurm
 from launch.launchers.slurm.signals import JobSignals
-from launch.work import stop_signal
-from launch.work.stop_signal import NOTICE_SECONDS, StopSignal, seconds_left
+from launch.work import patience
+from launch.work.patience import NOTICE_SECONDS, StopSignal, seconds_left
 from tests.helpers.signals import send
 from tests.helpers.sweeps import never
 
@@ -18,7 +18,7 @@ from tests.helpers.sweeps import never
 def clock(monkeypatch, signals_as_before):
     """A clock that a test sets."""
     now = [1000.0]
-    for module in (stop_signal, slurm):
+    for module in (patience, slurm):
         monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     return now
 

@@ -12,8 +12,7 @@ import pytest
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
 from launch.work import patience
-from launch.work.keeper import beating
-from launch.work.patience import Patience, Stopped, fault_of
+from launch.work.patience import Patience, Stopped, beating, fault_of
 from launch.work.worker import work
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.record import read_record

@@ -14,8 +14,8 @@ import torch
 from launch.packs.leases import Leases, LostLease
 from launch.packs.owner import Owner, this_owner
 from launch.plan.device import kind_of
-from launch.work import training, worker
-from launch.work.keeper import beating
+from launch.work import claiming, training, worker
+from launch.work.patience import beating
 from launch.work.process import DeviceLost, free_memory, prepare_compiling, ran_out_of_memory
 from launch.work.worker import work
 from plasticity_lab.errors import DataError, StoreError
@@ -154,7 +154,7 @@ def test_a_lease_is_kept_through_a_step_that_outlasts_it(store):
 
 
 def test_a_worker_that_hangs_loses_its_lease(store, monkeypatch):
-    monkeypatch.setattr("launch.work.keeper.LONGEST_STEP_SECONDS", 0.1)
+    monkeypatch.setattr("launch.work.patience.LONGEST_STEP_SECONDS", 0.1)
     store.prepare()
     lease = Leases(store, 0.2, this_owner()).claim(["pack"])
     with beating(lease, 0.2):
@@ -168,7 +168,7 @@ def test_a_pack_of_diverged_runs_alone_ends_early(store):
 
 
 def test_progress_is_left_while_a_pack_trains(store, monkeypatch):
-    monkeypatch.setattr("launch.work.keeper.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("launch.work.training.PROGRESS_SECONDS", 0.0)
     (pack,) = trained(store, "seed=0,1", "launch.workers=1", stop=after_looks(4)).packs
     left = json.loads(store.progress(pack.id).read_text())
     assert left.pop("seconds") > 0
@@ -204,7 +204,7 @@ def test_a_gpu_that_a_failed_pack_has_made_unusable_ends_the_worker(monkeypatch)
 
 
 def digits(plan):
-    return worker._resources(None)(next(iter(plan.runs.values())))
+    return claiming._resources(None)(next(iter(plan.runs.values())))
 
 
 SCRIPT = """
@@ -249,28 +249,6 @@ def test_packs_of_another_device_kind_are_left_alone(store, monkeypatch):
     monkeypatch.setattr(worker, "kind_of", lambda device: "Some GPU")
     assert work(store, plan.sweep, "cuda:0", never)
     assert ended_packs(store) == []
-
-
-def test_a_failing_pack_is_recorded_with_the_reason_while_the_others_finish(store, monkeypatch, caplog):
-    really = training.assembled
-
-    def assembled(runs, *rest, **more):
-        if runs[0].science["activation"]["name"] == "relu":
-            raise ZeroDivisionError("by nought")
-        return really(runs, *rest, **more)
-
-    monkeypatch.setattr(training, "assembled", assembled)
-    plan = planned(store, "activation=relu,leaky_relu", "seed=0")
-    assert not work(store, plan.sweep, "cpu", never)
-    records = [read_record(store, run.id) for run in runs_of("activation=relu,leaky_relu", "seed=0")]
-    assert [record["status"] for record in records] == ["failed", "done"]
-    assert "in assembled" in records[0]["error"], "the traceback"
-    assert records[0]["error"].rstrip().endswith("ZeroDivisionError: by nought")
-    assert sorted(pack["error"] for pack in ended_packs(store)) == ["", "ZeroDivisionError: by nought"]
-    assert [record.message for record in caplog.records if "failed" in record.message] == [
-        "A run of relu · permuted_digits failed: ZeroDivisionError: by nought"
-    ]
-    assert leased(store) == []
 
 
 def test_what_is_no_lack_of_memory():

@@ -1,7 +1,7 @@
-"""The classes that Hydra insists on finding below its own namespace package, and their parameters, by name.
+"""The classes that Hydra looks for below its own namespace package, and their parameters, by name.
 
-Every command imports this, --help too, and import-linter does not see it: what it names is written in `launch`, and
-tests/test_floors.py lists the modules that it may import.
+Every command imports this, --help too, and import-linter does not see it. So the classes are defined in `launch`, and
+tests/test_floors.py lists the modules that this file may import.
 """
 
 from hydra.core.config_store import ConfigStore

@@ -17,7 +17,7 @@ from launch.launchers.slurm.pickled import PickledWorker
 from launch.launchers.slurm.submissions import Outcome, add_cancellation, ask, decide, outcome_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
-from launch.work import binding, worker
+from launch.work import claiming, worker
 from launch.work.worker import OutOfTime, Superseded, work
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.plan import write_plan
@@ -182,7 +182,7 @@ def test_a_store_that_stays_read_only_puts_the_job_back_into_the_queue(small_dis
 @pytest.mark.parametrize(("state", "ended"), [("PENDING|Resources", []), ("RUNNING|None", ["replaced", "done"])])
 def test_what_was_begun_on_another_kind_is_left_while_a_job_is_to_start(store, in_job, monkeypatch, state, ended):
     """It may get such a node; where none is to start, nobody else will come."""
-    monkeypatch.setattr(binding, "FREE_SECONDS", 0.0)
+    monkeypatch.setattr(claiming, "FREE_SECONDS", 0.0)
     monkeypatch.setattr(job, "PATIENCE_IN_LEASES", 0.01)
     plan = planned(store, "seed=0", "launch.lease_seconds=2")
     (pack,) = plan.packs
