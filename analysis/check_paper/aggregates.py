@@ -1,25 +1,24 @@
-"""Aggregates over the environments, recomputed from the rows that they aggregate."""
+"""Printed numbers recomputed from others: aggregates over environments, final accuracies, spreads over activations."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from analysis.check_paper.finding import Finding, judged
-from analysis.check_paper.printed import Printed, iqm, mean, sd, sd_of_rounding
-from analysis.check_paper.sheets import Sheet, named
+from analysis.check_paper.sheets import Printed, Sheet, iqm, mean, named, sd, sd_of_rounding
 
 AGGREGATES: dict[str, tuple[str, Callable[[Iterable[Decimal]], Decimal]]] = {
     "iqm_delta": ("IQM", iqm),
     "mean_delta": ("mean", mean),
     "std_delta": ("SD (divisor n − 1)", sd),
 }
+WHOLE = 100
 
 
-def check_aggregates(deltas: Sheet) -> list[Finding]:
+def check_aggregates(deltas: Sheet) -> Iterator[Finding]:
     """The printed IQM, mean and SD of Δ of each activation against those of its four environments."""
-    by_activation: dict[str, list[dict[str, str]]] = {}
+    by_activation: dict[str, list[Mapping[str, str]]] = {}
     for row in deltas.rows:
-        by_activation.setdefault(row["activation"], []).append(dict(row))
-    found = []
+        by_activation.setdefault(row["activation"], []).append(row)
     for activation, rows in by_activation.items():
         values = [Printed(row["delta_mean"]) for row in rows]
         for field, (called, aggregate) in AGGREGATES.items():
@@ -27,20 +26,60 @@ def check_aggregates(deltas: Sheet) -> list[Finding]:
                 continue
             printed = Printed(rows[0][field])
             low, high = _range(values, aggregate)
-            listed = ", ".join(map(str, values))
-            words = f"printed {printed}; of {listed} it is {Printed(f'{aggregate([v.value for v in values]):.2f}')}"
-            if aggregate is not sd and printed.meets(-high, -low) and not printed.meets(low, high):
-                words += ": the sign is wrong"
+            exact = Printed(f"{aggregate([value.value for value in values]):.2f}")
+            words = f"printed {printed}; of {', '.join(map(str, values))} it is {exact}"
             meets = printed.meets(low, high)
+            if aggregate is not sd and printed.meets(-high, -low) and not meets:
+                words += ": the sign is wrong"
             claim = f"{called} of Δ over the four environments"
-            found.append(Finding(deltas.name, claim, named(activation), words, judged(meets, not meets)))
-    return found
+            yield Finding(deltas.name, claim, named(activation), words, judged(meets))
 
 
 def _range(values: list[Printed], aggregate: Callable[[Iterable[Decimal]], Decimal]) -> tuple[Decimal, Decimal]:
-    """The least and the greatest aggregate that the rounded values allow."""
-    if aggregate is sd:  # it does not grow with each of its values, as the others do
+    """The smallest and the greatest aggregate that the rounded values allow."""
+    if aggregate is sd:  # unlike the others, it does not grow with each of its values
         off = max(value.half for value in values) * sd_of_rounding(len(values))
         exact = sd(value.value for value in values)
         return exact - off, exact + off
     return aggregate([value.low for value in values]), aggregate([value.high for value in values])
+
+
+def check_final_accuracies(taoa: Sheet, gap: Sheet) -> Iterator[Finding]:
+    """GAP is final less online accuracy, task by task: GAP + TAOA is the mean final accuracy, at most 100 %."""
+    claim = "TAOA + GAP is the accuracy at a task's end: at most 100 %"
+    for benchmark in gap.columns():
+        online = taoa.column(benchmark)
+        for activation, cell in gap.column(benchmark).items():
+            parts = (online[activation].mean, cell.mean)
+            total, least, most = (sum(getattr(part, which) for part in parts) for which in ("value", "low", "high"))
+            words = f"{parts[0]} + {parts[1]} = {total}, {least} to {most} before rounding".replace("+ −", "− ")
+            yield Finding(gap.name, claim, named(activation, benchmark), words, judged(most <= WHOLE, least > WHOLE))
+
+
+def check_spread(claim: Mapping[str, str], sheet: Sheet) -> Iterator[Finding]:
+    """Whether activations differ more in one column than in another, by best less worst and by SD over mean.
+
+    claim: of (the columns with the smaller and with the wider spread, a space between), said_in.
+    """
+    narrow, wide = claim["of"].split()
+    columns = [[cell.mean for cell in sheet.column(name).values()] for name in (narrow, wide)]
+    said = f"differences are wider under {named(wide)} than under {named(narrow)} ({claim['said_in']})"
+    for measure, spread in {"best less worst": _best_less_worst, "SD over mean": _sd_over_mean}.items():
+        (words, low, high), (other_words, other_low, other_high) = map(spread, columns)
+        arithmetic = f"{words} and {other_words}"
+        yield Finding(sheet.name, said, measure, arithmetic, judged(other_low > high, other_high < low))
+
+
+def _best_less_worst(column: list[Printed]) -> tuple[str, Decimal, Decimal]:
+    """The arithmetic, and the smallest and the greatest difference before rounding."""
+    best, worst = max(column, key=lambda cell: cell.value), min(column, key=lambda cell: cell.value)
+    return f"{best} − {worst} = {best.value - worst.value}", best.low - worst.high, best.high - worst.low
+
+
+def _sd_over_mean(column: list[Printed]) -> tuple[str, Decimal, Decimal]:
+    """The arithmetic, and the smallest and the greatest ratio before rounding."""
+    spread, centre = sd(cell.value for cell in column), mean(cell.value for cell in column)
+    half = max(cell.half for cell in column)
+    off = half * sd_of_rounding(len(column))
+    words = f"{spread:.2f} / {centre:.2f} = {spread / centre:.1%}"
+    return words, (spread - off) / (centre + half), (spread + off) / (centre - half)

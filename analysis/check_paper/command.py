@@ -1,4 +1,4 @@
-"""`python -m analysis check-paper`: what of the paper agrees with its own numbers."""
+"""`python -m analysis check-paper`: which claims of the paper agree with its own numbers."""
 
 import argparse
 import itertools
@@ -8,26 +8,19 @@ from collections.abc import Sequence
 from analysis.check_paper.checks import findings
 from analysis.check_paper.finding import Finding, Verdict
 
-
-def add_command(command: argparse.ArgumentParser) -> None:
-    """The options of the command, and what it does."""
-    command.add_argument("--disagreements", action="store_true", help="only what does not agree")
-    command.set_defaults(make=_make)
-
-
-def _make(asked: argparse.Namespace) -> None:
-    print(text(findings(), asked.disagreements), end="")
-
-
-# Findings as text.
-
 SHOWN_WHOLE = 4
 """How many findings that agree are shown each; of more, the first and their number."""
 
 
+def add_command(command: argparse.ArgumentParser) -> None:
+    """The options of the command, and the function that runs it."""
+    command.add_argument("--disagreements", action="store_true", help="only what does not agree")
+    command.set_defaults(make=lambda asked: print(text(findings(), asked.disagreements), end=""))
+
+
 def text(found: Sequence[Finding], disagreements: bool) -> str:
-    """The findings by table and claim; those that disagree first.  disagreements: these alone."""
-    wanted = [one for one in found if one.verdict is Verdict.DISAGREES] if disagreements else found
+    """The findings by table and claim, the disagreements first.  disagreements: whether to show no others."""
+    wanted = [one for one in found if one.verdict is Verdict.DISAGREES or not disagreements]
     out = []
     for table, of_table in itertools.groupby(wanted, key=lambda finding: finding.table):
         out += ["", table]
@@ -40,7 +33,7 @@ def text(found: Sequence[Finding], disagreements: bool) -> str:
 
 
 def summary(found: Sequence[Finding]) -> str:
-    """One sentence: how many claims were checked, and how many of them have something that disagrees."""
+    """One sentence: how many claims were checked, and how many of them have a disagreement."""
     claims = {(one.table, one.claim) for one in found}
     broken = {(one.table, one.claim) for one in found if one.verdict is Verdict.DISAGREES}
     counted = Counter(one.verdict for one in found)

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from analysis.check_paper.finding import Finding, judged
 from analysis.check_paper.grids import Grid
@@ -11,39 +11,31 @@ from analysis.check_paper.sheets import named
 EVERYWHERE = "All tables"
 
 
-def check_timesteps(schedule: Iterable[Mapping[str, str]]) -> list[Finding]:
-    """Steps of a task = images / batch × epochs; where the table says "about" before a number of epochs, within 0.5."""
-    found = []
+def check_timesteps(schedule: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
+    """Steps of a task = images / batch × epochs; within 0.5 if the table says "about" before a number of epochs."""
     for row in schedule:
         images, batch, epochs, steps = (int(row[name]) for name in ("images", "batch", "epochs", "timesteps"))
-        came_to = steps * batch / images
+        exact = steps * batch / images
         whole = row["tasks_of"] == "all"
-        same = came_to == epochs if whole else round(came_to) == epochs
+        same = (exact if whole else round(exact)) == epochs
         words = (
-            f"{steps} steps × {batch} / {images} images = {came_to:.4g} epochs, printed {'' if whole else '≈ '}{epochs}"
+            f"{steps} steps × {batch} / {images} images = {exact:.4g} epochs, printed {'' if whole else '≈ '}{epochs}"
         )
-        which = "" if whole else f", {row['tasks_of']} tasks"
-        found.append(
-            Finding(
-                "Table E1", "epochs and steps fit", f"{named(row['benchmark'])}{which}", words, judged(same, not same)
-            )
-        )
-    return found
+        subject = named(row["benchmark"]) + ("" if whole else f", {row['tasks_of']} tasks")
+        yield Finding("Table E1", "epochs and steps fit", subject, words, judged(same))
 
 
-def check_settings_counted(said: Mapping[str, str], grid: Grid) -> list[Finding]:
-    """The number of settings of a grid, as said; and whether each of them is one, where bounds are a range."""
+def check_settings_counted(said: Mapping[str, str], grid: Grid) -> Iterator[Finding]:
+    """The stated number of settings of a grid; and if bounds are a range, whether each pair is one."""
     product = math.prod(len(values) for values in grid.values())
     words = f"{' × '.join(str(len(values)) for values in grid.values())} = {product}, said {said['said']}"
-    same = product == int(said["said"])
-    found = [Finding("Table B1", "the number of settings", named(said["of"]), words, judged(same, not same))]
+    subject = named(said["of"])
+    yield Finding("Table B1", "the number of settings", subject, words, judged(product == int(said["said"])))
     if "lower" in grid and "upper" in grid:
         pairs = [(low, high) for low in grid["lower"] for high in grid["upper"]]
         crossed = [pair for pair in pairs if pair[0] > pair[1]]
         words = f"{len(crossed)} of {len(pairs)} pairs have it above: {', '.join(map(str, crossed))}"
-        claim = "the lower bound is not above the upper"
-        found.append(Finding("Table B1", claim, named(said["of"]), words, judged(not crossed, bool(crossed))))
-    return found
+        yield Finding("Table B1", "the lower bound is not above the upper", subject, words, judged(not crossed))
 
 
 def check_preferred_rate(said: Mapping[str, str], bests: Iterable[Mapping[str, str]]) -> Finding:
@@ -56,59 +48,45 @@ def check_preferred_rate(said: Mapping[str, str], bests: Iterable[Mapping[str, s
     return Finding("Table E2", claim, named(said["of"]), words, judged(preferred > total, preferred < total))
 
 
-def check_environments(said: Mapping[str, str], tables: Mapping[str, Sequence[Mapping[str, str]]]) -> list[Finding]:
+def check_environments(said: Mapping[str, str], tables: Mapping[str, Sequence[Mapping[str, str]]]) -> Iterator[Finding]:
     """The environments of the text against those of each table, versions aside."""
     text = said["said"].split()
-    found = []
+    claim = f"the environments are those of {said['said_in']}"
     for table, rows in tables.items():
-        there = list(dict.fromkeys(row["env"].partition("-")[0] for row in rows))
-        same = set(there) == set(text)
-        words = f"said {', '.join(text)}; printed {', '.join(there)}"
-        claim = f"the environments are those of {said['said_in']}"
-        found.append(Finding(table, claim, "all columns", words, judged(same, not same)))
-    return found
+        printed = list(dict.fromkeys(row["env"].partition("-")[0] for row in rows))
+        words = f"said {', '.join(text)}; printed {', '.join(printed)}"
+        yield Finding(table, claim, "all columns", words, judged(set(printed) == set(text)))
 
 
-def check_rows(tables: Mapping[str, Iterable[str]], reference: str) -> list[Finding]:
+def check_rows(tables: Mapping[str, Iterable[str]], reference: str) -> Iterator[Finding]:
     """Whether tables of all activations have the same rows.  tables: name → activations."""
+    claim = f"tables of all activations have those of {reference}"
     wanted = set(tables[reference])
-    found = []
-    for table, names in tables.items():
-        there = set(names)
-        words = f"{len(there)} activations; missing: {_listed(wanted - there)}; more: {_listed(there - wanted)}"
-        claim = f"tables of all activations have those of {reference}"
+    for table, activations in tables.items():
         if table != reference:
-            found.append(Finding(EVERYWHERE, claim, table, words, judged(there == wanted, there != wanted)))
-    return found
+            names = set(activations)
+            missing, more = (named(*sorted(some, key=named)) or "none" for some in (wanted - names, names - wanted))
+            words = f"{len(names)} activations; missing: {missing}; more: {more}"
+            yield Finding(EVERYWHERE, claim, table, words, judged(names == wanted))
 
 
-def check_labels(labels: Iterable[Mapping[str, str]]) -> list[Finding]:
-    """Whether each activation is called in every table as in the one that reports its results, or by an abbreviation.
+def check_labels(labels: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
+    """Whether each table gives an activation the label of the table that reports its results, or an abbreviation.
 
-    Letters alone count, and an abbreviation leaves letters out: LReLU is one of Leaky-ReLU, CRReLU none of CReLU.
+    Only letters count, and an abbreviation leaves letters out: LReLU is one of Leaky-ReLU, CRReLU none of CReLU.
     """
     listed = list(labels)
     reported = [row for table in ("Table 2", "Table G2", "Table G3") for row in listed if row["table"] == table]
     full = {row["activation"]: row["label"] for row in reversed(reported)}
-    found = []
     for row in listed:
         called = full[row["activation"]]
-        same = _abbreviates(_letters(row["label"]), _letters(called))
+        letters = iter(_letters(called))
+        same = all(letter in letters for letter in _letters(row["label"]))
         others = [name for name, label in full.items() if label == row["label"] and name != row["activation"]]
         words = f"called {row['label']}, elsewhere {called}" + "; that is the label of another" * bool(others)
         claim = "the labels are those of Tables 2, G2 and G3"
-        found.append(Finding(EVERYWHERE, claim, f"{row['table']}, {called}", words, judged(same, not same)))
-    return found
+        yield Finding(EVERYWHERE, claim, f"{row['table']}, {called}", words, judged(same))
 
 
 def _letters(label: str) -> str:
     return "".join(sign for sign in label.partition("(")[0].lower() if sign.isalpha())
-
-
-def _abbreviates(short: str, long: str) -> bool:
-    rest = iter(long)
-    return all(letter in rest for letter in short)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(map(named, names))) or "none"

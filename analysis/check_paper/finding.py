@@ -1,11 +1,11 @@
-"""What a check came to: a claim, the part of it that was looked at, the arithmetic, and the verdict."""
+"""The outcome of one check: a claim, the part of it that was checked, the arithmetic and the verdict."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """Over all numbers that the printed ones can have been rounded from: true, false, or now one and now the other."""
+    """Whether a claim is true, false, or either, over all numbers that round to the printed ones."""
 
     AGREES = "agrees"
     DISAGREES = "disagrees"
@@ -16,8 +16,8 @@ class Verdict(StrEnum):
 class Finding:
     """One thing checked.
 
-    table: under which it is listed. claim: what the paper says, as one sentence that holds for all its subjects.
-    subject: the row, column or cell looked at. arithmetic: the numbers behind the verdict.
+    table: under which it is listed. claim: a statement of the paper, as one sentence that holds for all its subjects.
+    subject: the row, column or cell that was checked. arithmetic: the numbers behind the verdict.
     """
 
     table: str
@@ -27,8 +27,12 @@ class Finding:
     verdict: Verdict
 
 
-def judged(always: bool, never: bool) -> Verdict:
-    """The verdict on a claim that holds for every number the printed ones stand for, or for none of them."""
+def judged(always: bool, never: bool | None = None) -> Verdict:
+    """The verdict on a claim.
+
+    always: whether it holds for all numbers that the printed ones stand for. never: whether it holds for none of them;
+    by default the opposite of `always`, if rounding cannot change the verdict.
+    """
     if always == never:
         return Verdict.OPEN
     return Verdict.AGREES if always else Verdict.DISAGREES

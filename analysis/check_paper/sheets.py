@@ -1,10 +1,13 @@
-"""The paper's tables as columns of printed numbers, under the names by which its claims call them."""
+"""The paper's tables as columns of printed numbers, under the names that its claims give them.
 
-from collections.abc import Mapping, Sequence
+A printed number is an interval: half a unit of its last digit to either side.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 
-from analysis.check_paper.printed import Printed
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
 from analysis.reported.reported import lines
 
@@ -20,18 +23,62 @@ NAMES = {
 
 
 @dataclass(frozen=True)
+class Printed:
+    """A printed number; the exact one lies in [low, high].  Decimal, so that sums at the border are exact."""
+
+    text: str
+
+    @property
+    def value(self) -> Decimal:
+        """The number itself."""
+        return Decimal(self.text)
+
+    @property
+    def half(self) -> Decimal:
+        """Half a unit of the last digit: 0.005 for 84.10, 50,000 for -1.0e6."""
+        exponent = self.value.as_tuple().exponent
+        if not isinstance(exponent, int):
+            raise ValueError(f"{self.text} is no finite number.")
+        return Decimal(5).scaleb(exponent - 1)
+
+    @property
+    def low(self) -> Decimal:
+        """The smallest number that is printed like this."""
+        return self.value - self.half
+
+    @property
+    def high(self) -> Decimal:
+        """The greatest number that is printed like this."""
+        return self.value + self.half
+
+    def meets(self, low: Decimal, high: Decimal) -> bool:
+        """Whether a number in [low, high] can have been printed like this."""
+        return self.low <= high and low <= self.high
+
+    def repeats(self, other: "Printed") -> bool:
+        """Whether both can be one number: equal if printed with the same digits, else one a rounding of the other."""
+        return self.value == other.value if self.half == other.half else self.meets(other.low, other.high)
+
+    def __str__(self) -> str:
+        return self.text.replace("-", "−")
+
+
+@dataclass(frozen=True)
 class Cell:
-    """A printed mean, and its SD where there is one."""
+    """A printed mean, and its SD if one is printed."""
 
     mean: Printed
     sd: Printed | None = None
+
+    def __str__(self) -> str:
+        return f"{self.mean} ± {self.sd}"
 
 
 @dataclass(frozen=True)
 class Sheet:
     """A table: its lines, the field that names its columns, and the fields that hold mean and SD.
 
-    Without a field that names columns, each field of numbers is a column.
+    If no field names columns, each field of numbers is a column.
     """
 
     name: str
@@ -48,14 +95,21 @@ class Sheet:
         """Activation → cell."""
         if self.by is None:
             return {row["activation"]: Cell(Printed(row[name])) for row in self.rows}
-        there = [row for row in self.rows if row[self.by] == name]
-        return {row["activation"]: Cell(Printed(row[self.mean]), Printed(row[self.sd])) for row in there}
+        rows = [row for row in self.rows if row[self.by] == name]
+        return {row["activation"]: Cell(Printed(row[self.mean]), Printed(row[self.sd])) for row in rows}
+
+    def columns_of(self, claim: Mapping[str, str]) -> list[str]:
+        """The columns that a claim is about: the one that it names, or all of them if it says `every`."""
+        return self.columns() if claim["column"] == "every" else [claim["column"]]
 
 
 @cache
 def sheets() -> dict[str, Sheet]:
     """Every table of results, by its name in the paper."""
     taoa, interventions = lines("table2_taoa.csv"), lines("tableE4_E8_interventions.csv")
+    by_benchmark: dict[str, list[Mapping[str, str]]] = {}
+    for row in interventions:
+        by_benchmark.setdefault(row["benchmark"], []).append(row)
     listed = [
         Sheet("Table 1", lines("table1_split_cifar100.csv"), "setting", "accuracy_mean", "accuracy_sd"),
         Sheet("Table 2", taoa, "benchmark", "taoa_mean", "taoa_sd"),
@@ -63,12 +117,8 @@ def sheets() -> dict[str, Sheet]:
         Sheet("Table 4", lines("table4_gap_delta.csv")),
         Sheet("Table E3", lines("tableE3_generalization_gap.csv"), "benchmark", "gap_mean", "gap_sd"),
         *(
-            Sheet(name, [row for row in interventions if row["benchmark"] == benchmark], "intervention", "mean", "sd")
-            for name, benchmark in zip(
-                ("Table E4", "Table E5", "Table E6", "Table E7", "Table E8"),
-                dict.fromkeys(row["benchmark"] for row in interventions),
-                strict=True,
-            )
+            Sheet(f"Table E{number}", rows, "intervention", "mean", "sd")
+            for number, rows in zip(range(4, 9), by_benchmark.values(), strict=True)
         ),
         Sheet("Table F1", lines("tableF1_plasticity_score.csv")),
         Sheet("Table F2", lines("tableF2_reward.csv"), "env", "reward_mean", "reward_sd"),
@@ -78,6 +128,36 @@ def sheets() -> dict[str, Sheet]:
     return {sheet.name: sheet for sheet in listed}
 
 
-def named(name: str) -> str:
-    """An activation, a benchmark or a column as it is read."""
-    return NAMES.get(name) or display({**ACTIVATIONS, **BENCHMARKS}, name)
+def named(*names: str) -> str:
+    """Activations, benchmarks and columns as they are read, with commas between them."""
+    return ", ".join(NAMES.get(name) or display({**ACTIVATIONS, **BENCHMARKS}, name) for name in names)
+
+
+# Aggregates of exact numbers.
+
+
+def iqm(values: Iterable[Decimal]) -> Decimal:
+    """The mean of the middle half.  Raises ValueError for a number of values that four does not divide."""
+    ordered = sorted(values)
+    cut, rest = divmod(len(ordered), 4)
+    if rest or not cut:
+        raise ValueError(f"The middle half of {len(ordered)} values would cut one of them.")
+    return mean(ordered[cut:-cut])
+
+
+def mean(values: Iterable[Decimal]) -> Decimal:
+    """The arithmetic mean."""
+    listed = list(values)
+    return sum(listed, Decimal(0)) / len(listed)
+
+
+def sd(values: Iterable[Decimal]) -> Decimal:
+    """The sample standard deviation (divisor n − 1)."""
+    listed = list(values)
+    centre = mean(listed)
+    return (sum(((value - centre) ** 2 for value in listed), Decimal(0)) / (len(listed) - 1)).sqrt()
+
+
+def sd_of_rounding(n: int) -> Decimal:
+    """By how much, in half units, rounding can move the SD of n numbers: |sd(x + e) − sd(x)| ≤ sd(e)."""
+    return (Decimal(n) / (n - 1)).sqrt()

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from analysis.check_paper.accuracies import check_final_accuracies
-from analysis.check_paper.aggregates import check_aggregates
-from analysis.check_paper.correlations import check_points, possible_points
+from analysis.check_paper.aggregates import check_aggregates, check_final_accuracies, check_spread
 from analysis.check_paper.counts import (
     check_environments,
     check_preferred_rate,
@@ -16,16 +14,12 @@ from analysis.check_paper.counts import (
     check_settings_counted,
     check_timesteps,
 )
-from analysis.check_paper.failures import check_failures, fewest_failed
 from analysis.check_paper.finding import Verdict
 from analysis.check_paper.grids import check_learning_rates, check_strengths, placed
-from analysis.check_paper.order import ranked
-from analysis.check_paper.printed import Printed, iqm, sd
+from analysis.check_paper.implied import check_failures, check_points, check_resolution, fewest_failed, possible_points
+from analysis.check_paper.ranks import compared, p_range, ranked
 from analysis.check_paper.repeated import check_numbers_in_text, check_same_cells
-from analysis.check_paper.resolution import check_resolution
-from analysis.check_paper.sheets import Cell, Sheet
-from analysis.check_paper.significance import compared, p_range
-from analysis.check_paper.spread import check_spread
+from analysis.check_paper.sheets import Cell, Printed, Sheet, iqm, sd
 
 AGREES, DISAGREES, OPEN = Verdict.AGREES, Verdict.DISAGREES, Verdict.OPEN
 
@@ -113,7 +107,7 @@ def test_a_claim_of_rank(claim, name, others, verdict):
 def test_gap_and_online_accuracy_come_to_100_at_most():
     online = table("Table 2", ["mnist relu 98.34 0.01", "mnist elu 84.23 0.70", "mnist tanh 60.00 0.10"])
     gap = table("Table E3", ["mnist relu 1.67 0.01", "mnist elu 16.48 0.96", "mnist tanh 20.00 0.10"])
-    found = check_final_accuracies(online, gap)
+    found = list(check_final_accuracies(online, gap))
     assert verdicts(found) == [OPEN, DISAGREES, AGREES]  # the first is 100.00 if both were rounded up
     assert "84.23 + 16.48 = 100.71" in found[1].arithmetic
 
@@ -171,7 +165,7 @@ def test_where_all_runs_failed_the_gap_cannot_have_changed():
 
 def test_what_is_printed_twice_is_printed_alike():
     part, whole = Sheet("Table 4", four("59.03")), Sheet("Table F3", four("-59.03"))
-    found = check_same_cells(part, whole, ["env", "activation"], ["delta_mean", "iqm_delta"])
+    found = list(check_same_cells(part, whole, ["env", "activation"], ["delta_mean", "iqm_delta"]))
     assert [one.subject for one in found if one.verdict is DISAGREES] == ["ReLU: IQM"]
     assert len(found) == 5, "a number of the row is looked at once"
     sheets = {"Table F1": Sheet("Table F1", [{"activation": "relu", "iqm": "0.3853"}])}
