@@ -13,16 +13,20 @@ from analysis.tables.result import Cell
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Measure
 
-BESIDE = ("parameters", "seconds")
+COSTS = ("parameters", "seconds")
+"""Numbers that every summary has."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """label, value: of the setting. cells: benchmark or game → its runs there, where it has some."""
+    """label, value: of the setting. cells: benchmark or game → its runs there, if it has some. costs: by name, the mean
+    of all runs of the arm.
+    """
 
     label: str
     value: object
     cells: Mapping[str, Cell]
+    costs: Mapping[str, float | None]
 
     @property
     def n(self) -> int:
@@ -34,29 +38,39 @@ class Arm:
         """How many there should be."""
         return sum(cell.expected for cell in self.cells.values())
 
-    def beside(self, name: str) -> float | None:
-        """The mean over all its runs of a number that every summary has."""
-        found = [(of, cell.n) for cell in self.cells.values() if (of := cell.beside.get(name)) is not None]
-        return float(np.average([of for of, _ in found], weights=[n for _, n in found])) if found else None
+    def values(self, task: str) -> Sequence[float]:
+        """The values of its runs on a benchmark."""
+        return self.cells[task].values if task in self.cells else ()
 
 
-def matrix(columns: Sequence[Sequence[float]]) -> np.ndarray:
-    """The values of each benchmark as columns (N, M), filled up with NaN where one has fewer runs."""
-    rows = max(map(len, columns), default=0)
-    found = np.full((rows, len(columns)), np.nan)
-    for at, column in enumerate(columns):
-        found[: len(column), at] = column
-    return found
+def arm_of(label: str, value: object, cells: Mapping[str, Cell]) -> Arm:
+    """The arm of these cells, with its costs."""
+    costs: dict[str, float | None] = {}
+    for name in COSTS:
+        known = [(mean, cell.n) for cell in cells.values() if (mean := cell.beside.get(name)) is not None]
+        means, weights = [mean for mean, _ in known], [n for _, n in known]
+        costs[name] = float(np.average(means, weights=weights)) if known else None
+    return Arm(label, value, cells, costs)
 
 
-def measures(section: Section, name: str | None) -> dict[str, Measure]:
-    """Benchmark or game → what is compared there: the summary value of that name, or what its agents name first.
+def arms_of(section: Section, measures: Mapping[str, Measure]) -> list[Arm]:
+    """The arms of a section, in its order.  measures: benchmark or game → the number that is compared."""
+    cells: dict[str, dict[str, Cell]] = {arm: {} for arm in section.arms}
+    for stratum, rows_of in section.strata.items():
+        most = max(len({row.seeds for row in rows}) for rows in rows_of.values())
+        for arm, rows in rows_of.items():
+            cells[arm][stratum] = cell_of(rows, measures[stratum], COSTS, most)
+    return [arm_of(arm, section.value_of[arm], cells[arm]) for arm in section.arms]
 
-    Raises ConfigError where agents of one benchmark name different ones first, and where no run has the value.
+
+def measures_of(section: Section, name: str | None) -> dict[str, Measure]:
+    """Benchmark or game → the number that is compared: the summary value of that name, or the agents' main metric.
+
+    Raises ConfigError if agents of one benchmark have different main metrics, and if no run has the value.
     """
     return {
-        stratum: _measure(stratum, [row for rows in of.values() for row in rows], name)
-        for stratum, of in section.strata.items()
+        stratum: _measure(stratum, [row for rows in rows_of.values() for row in rows], name)
+        for stratum, rows_of in section.strata.items()
     }
 
 
@@ -68,20 +82,10 @@ def _measure(stratum: str, rows: Sequence[Row], name: str | None) -> Measure:
         raise ConfigError(
             f"The arms{where} name different metrics first; choose one with --metric: {', '.join(firsts)}."
         )
-    shown = metric(name or firsts[0], [row.declared for row in ended])
-    if not any(shown.name in row.summary or shown.name in row.declared.summaries for row in ended):
-        there = sorted({of for row in ended for of, value in row.summary.items() if isinstance(value, int | float)})
-        raise ConfigError(f"No run's summary has '{shown.name}'; there are {', '.join(there)}.")
-    if shown.undefined:
-        raise ConfigError(f"'{shown.name}' is not defined for these runs: {shown.undefined}.")
-    return shown
-
-
-def arms_of(section: Section, shown: Mapping[str, Measure]) -> list[Arm]:
-    """The arms of a section, in its order."""
-    cells: dict[str, dict[str, Cell]] = {arm: {} for arm in section.arms}
-    for stratum, of in section.strata.items():
-        most = max(len({row.seeds for row in rows}) for rows in of.values())
-        for arm, rows in of.items():
-            cells[arm][stratum] = cell_of(rows, shown[stratum], BESIDE, most)
-    return [Arm(arm, section.value_of[arm], cells[arm]) for arm in section.arms]
+    measure = metric(name or firsts[0], [row.declared for row in ended])
+    if not any(measure.name in row.summary or measure.name in row.declared.summaries for row in ended):
+        known = sorted({key for row in ended for key, value in row.summary.items() if isinstance(value, int | float)})
+        raise ConfigError(f"No run's summary has '{measure.name}'; there are {', '.join(known)}.")
+    if measure.undefined:
+        raise ConfigError(f"'{measure.name}' is not defined for these runs: {measure.undefined}.")
+    return measure

@@ -1,31 +1,27 @@
-"""What the caption of a comparison says: what numbers are, by which methods, and what a test could not say."""
+"""The caption of a comparison: the numbers, their methods, and why a test is missing."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from analysis.compare.comparison import LEVEL, Compared
-from analysis.compare.listing import measure_of
 from analysis.compare.pair import Pair
 from analysis.compare.runs_said import rows_of, runs_said
 from analysis.compare.scores import said
 from analysis.compare.setting import TUNED, is_own
-from analysis.compare.verdict import against_reference, verdict
 from analysis.compare.words import listed
 from analysis.rows import varying
 from analysis.setting_words import words_of
-from analysis.statistics.covered import with_coverage
 from analysis.statistics.interval import Interval
-from analysis.statistics.method import EFFECT
-from plasticity_lab.records.measures import Measure
+from analysis.statistics.method import EFFECT, with_coverage
 
 
-def caption(compared: Compared, measures: dict[str, Measure], notes: Iterable[str]) -> tuple[str, ...]:
-    """The sentences, one a line. measures: of each benchmark. notes: about runs that are not compared."""
+def caption(compared: Compared, notes: Iterable[str]) -> tuple[str, ...]:
+    """The sentences, one a line.  notes: about runs that are not compared."""
     return (
         *welch_verdict(compared),
-        *_what(compared, measures),
+        *_numbers(compared),
         *_tests(compared),
         *_why_not(compared),
-        *_own(compared),
+        *_tuned(compared),
         *runs_said(compared),
         *notes,
     )
@@ -34,71 +30,79 @@ def caption(compared: Compared, measures: dict[str, Measure], notes: Iterable[st
 def pairs_caption(compared: Compared) -> tuple[str, ...]:
     """The sentences below the table of all pairs."""
     return (
-        f"The first of a pair less the second. Bold: Holm p < {LEVEL}, corrected for the {tests_of(compared)} tests.",
+        f"The first of a pair less the second. Bold: Holm p < {LEVEL}, corrected for the {_tested(compared)} tests.",
         *_effect(compared),
     )
 
 
-def tests_of(compared: Compared) -> int:
-    """For how many tests Holm's correction is made."""
-    return sum(pair.test.p is not None for pair in compared.pairs)
-
-
 def welch_verdict(compared: Compared) -> list[str]:
-    """Which arms are told apart from the reference, after Holm's correction."""
+    """The arms that differ significantly from the reference, after Holm's correction."""
     if len(compared.arms) < 2:
         return ["There is one arm here, and nothing to compare it with."]
-    higher = "" if measure_of(compared).better else " (better: greater, as the metric names no direction)"
+    higher = "" if compared.measure.better else " (better: greater, as the metric names no direction)"
     against = f"Against {compared.reference} ({compared.chosen})"
-    words = verdict(compared, [(pair, pair.holm, pair.test.t) for pair in against_reference(compared)])
+    words = verdict(compared, [(pair, pair.holm, pair.test.t) for pair in compared.against_reference])
     return [f"{against}, by Welch's test after Holm's correction: {words}{higher}."]
 
 
-def _what(compared: Compared, measures: dict[str, Measure]) -> list[str]:
-    over = len(compared.ends) if compared.task is None else 1
-    middle = _methods([of["iqm"] for of in compared.aggregates.values()], "iqm", over)
+def verdict(compared: Compared, tests: Iterable[tuple[Pair, float | None, float | None]]) -> str:
+    """As in "better: snr; not told apart: l2_init".  tests: pairs, each with its corrected p and its t."""
+    found: dict[str, list[str]] = {"better": [], "worse": [], "not told apart": [], "no test": []}
+    direction = -1 if compared.measure.better == "less" else 1
+    for pair, p, t in tests:
+        if p is None or t is None:
+            found["no test"].append(pair.ours)
+        elif p >= LEVEL:
+            found["not told apart"].append(pair.ours)
+        else:
+            found["better" if direction * t > 0 else "worse"].append(pair.ours)
+    return "; ".join(f"{what}: {', '.join(arms)}" for what, arms in found.items() if arms)
+
+
+def _tested(compared: Compared) -> int:
+    """The number of tests that Holm's correction is made for."""
+    return sum(pair.test.p is not None for pair in compared.pairs)
+
+
+def _numbers(compared: Compared) -> list[str]:
+    middle = _methods(compared, [of["iqm"] for of in compared.aggregates.values()], "iqm")
     if compared.task is None:
-        first = listed(sorted({f"{measure.title}" for measure in measures.values()}))
+        titles = sorted({measure.title for measure in compared.measures.values()})
+        many, left_out = len(compared.ends), len(compared.left_out)
         return [
-            f"{first} as scores over {over} benchmarks, each of which weighs the same; n: all runs.",
-            *said({**compared.ends, **compared.left_out}, measures),
-            *_left_out(compared),
+            f"{listed(titles)} as scores over {many} benchmarks, each of which weighs the same; n: all runs.",
+            *said({**compared.ends, **compared.left_out}, compared.measures),
+            *([f"Left out of the scores: {left_out} of {left_out + many} benchmarks."] if left_out else []),
             "Ends that are means of these runs are taken as they are: intervals do not know that they vary.",
             f"IQM: interquartile mean{middle}. Median: of the benchmarks' means. Opt. gap: by how much scores are "
             "below 1 on average, less is better.",
         ]
-    measure = measure_of(compared)
+    measure = compared.measure
     unit = f" ({measure.unit})" if measure.unit else ""
     least = ", less is better" if measure.better == "less" else ""
     return [f"{measure.title}{unit}{least}, mean ± SD over runs; IQM: interquartile mean{middle}."]
 
 
-def _left_out(compared: Compared) -> list[str]:
-    """How many benchmarks have no scores, and are in none of these numbers."""
-    many = len(compared.left_out)
-    return [f"Left out of the scores: {many} of {many + len(compared.ends)} benchmarks."] if many else []
-
-
-def _methods(found: Sequence[Interval], of: str, tasks: int) -> str:
-    """By what the intervals are made, and how often such hold the truth: behind a comma."""
+def _methods(compared: Compared, found: Sequence[Interval], of: str) -> str:
+    """The methods of the intervals and their coverage with the fewest runs, behind a comma."""
     by_method: dict[str, Interval] = {}
     for each in found:
         if each.ends is not None:
             known = by_method.setdefault(each.method.name, each)
             if min(each.runs) < min(known.runs):
                 by_method[each.method.name] = each
+    tasks = len(compared.ends) or 1
     words = [with_coverage(each.method, of, min(each.runs), tasks) for each in by_method.values()]
     return f", with its {' or '.join(words)}" if words else ""
 
 
 def _tests(compared: Compared) -> list[str]:
-    pairs = [pair for arm in compared.arms if (pair := compared.against(arm.label))]
+    pairs = compared.against_reference
     if not pairs:
         return []
     one = compared.task is not None
-    over = 1 if one else len(compared.ends)
-    made = _methods([pair.difference for pair in pairs], "difference of means", over)
-    tests = tests_of(compared)
+    made = _methods(compared, [pair.difference for pair in pairs], "difference of means")
+    tests = _tested(compared)
     seeds = sorted({pair.paired.n for pair in pairs})
     many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     shared = "same seeds" if one else "same seeds of the same benchmark"
@@ -116,46 +120,41 @@ def _tests(compared: Compared) -> list[str]:
 
 
 def _effect(compared: Compared) -> list[str]:
-    """By what intervals of g are made, where there are some."""
+    """The method of the intervals of g, if there are some."""
     runs = [min(pair.effect.n) for pair in compared.pairs if pair.effect.low is not None]
     return [f"g with its {with_coverage(EFFECT, 'effect', min(runs), 1)}."] if runs else []
 
 
 def _why_not(compared: Compared) -> list[str]:
     """Why numbers are missing."""
-    lines = []
-    kinds: dict[str, Callable[[Pair], str | None]] = {
-        "Welch p": lambda pair: pair.test.reason,
-        "paired p": lambda pair: pair.paired.reason,
-        "g": lambda pair: pair.effect.reason,
-        "interval of the difference": lambda pair: pair.difference.reason,
-    }
-    found: dict[str, dict[str, list[str]]] = {}
-    for name, reason_of in kinds.items():
+    missing: dict[str, dict[str, list[str]]] = {}
+    for name in ("Welch p", "paired p", "g", "interval of the difference"):
         for pair in compared.pairs:
-            if reason := reason_of(pair):
-                found.setdefault(reason, {}).setdefault(name, []).append(f"{pair.ours} − {pair.theirs}")
-    for reason, by_name in found.items():
-        pairs = list(dict.fromkeys(pair for of in by_name.values() for pair in of))
-        lines.append(f"No {listed([*by_name])} of {', '.join(pairs)}: {reason}.")
-    reasons: dict[str, list[str]] = {}
+            result = {"Welch p": pair.test, "paired p": pair.paired, "g": pair.effect}.get(name, pair.difference)
+            if result.reason:
+                missing.setdefault(result.reason, {}).setdefault(name, []).append(pair.words)
+    lines = []
+    for reason, pairs_of in missing.items():
+        pairs = dict.fromkeys(pair for pairs in pairs_of.values() for pair in pairs)
+        lines.append(f"No {listed([*pairs_of])} of {', '.join(pairs)}: {reason}.")
+    arms_of: dict[str, list[str]] = {}
     for arm, of in compared.aggregates.items():
         if of["iqm"].reason:
-            reasons.setdefault(of["iqm"].reason, []).append(arm)
-    lines += [f"No interval of the IQM of {', '.join(arms)}: {reason}." for reason, arms in reasons.items()]
-    return lines
+            arms_of.setdefault(of["iqm"].reason, []).append(arm)
+    return lines + [f"No interval of the IQM of {', '.join(arms)}: {reason}." for reason, arms in arms_of.items()]
 
 
-def _own(compared: Compared) -> list[str]:
-    """The settings that each arm has of its own, where they were chosen for it."""
-    rows = rows_of(compared)
-    every = [row for of in rows.values() for row in of]
-    names = varying({name: value for name, value in row.own.items() if is_own(name)} for row in every)
+def _tuned(compared: Compared) -> list[str]:
+    """The settings in which arms differ because they were chosen for each of them."""
+    rows_by_arm = rows_of(compared)
+    rows = [row for rows in rows_by_arm.values() for row in rows]
+    names = varying({name: value for name, value in row.own.items() if is_own(name)} for row in rows)
     names = [name for name in names if not name.startswith(f"{compared.by}.") and name != compared.by]
-    tuned = compared.by == "hyperparams" or all(row.hyperparams in TUNED for row in every)
+    tuned = compared.by == "hyperparams" or all(row.hyperparams in TUNED for row in rows)
     if not (tuned and names) or compared.task is None:
         return []
-    own = {arm: dict.fromkeys(words_of(row.own, names) for row in of) for arm, of in rows.items() if of}
-    return [
-        f"Each arm has settings of its own: {'; '.join(f'{arm}: {listed([*words])}' for arm, words in own.items())}."
-    ]
+    arms = []
+    for arm, of in rows_by_arm.items():
+        if of:
+            arms.append(f"{arm}: {listed([*dict.fromkeys(words_of(row.own, names) for row in of)])}")
+    return [f"Each arm has settings of its own: {'; '.join(arms)}."]

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,16 +11,16 @@ from analysis.asked import add_options, places_of, rows_asked_for, tell
 from analysis.compare.comparison import BEST, FEW
 from analysis.compare.preregistered.reading import fixed_for, notes_beside, those_fixed, with_heading
 from analysis.compare.preregistered.state import state_of
-from analysis.compare.result import Result, compared
+from analysis.compare.result import compared
 from analysis.frames import metrics_of
-from analysis.rows import Row, rows_in
+from analysis.rows import rows_in
 from analysis.tables.listing import add_columns, with_columns
 from analysis.tables.render import terminal
 from plasticity_lab.records.store import Store
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
-    """The options of the command, and what it does."""
+    """The options of the command, and the function that runs it."""
     command.add_argument(
         "--by",
         metavar="SETTING",
@@ -63,24 +62,14 @@ def _make(asked: argparse.Namespace) -> None:
 
     fixed = fixed_for(asked) if asked.preregistered else None
     folder, rows = rows_asked_for(asked, told=left_out)
-    place = folder / "tables"
+    store, place, state = Store(folder), folder / "tables", None
     if fixed is None:
-        found = _compared(asked, rows, left_out, [*told, *notes_beside(Store(folder), rows)])
+        told += notes_beside(store, rows)
     else:
-        state = state_of(Store(folder), fixed, rows_in(folder)[0])
+        state = state_of(store, fixed, rows_in(folder)[0])
         rows = those_fixed(rows, fixed.registration, state)
-        found = with_heading(_compared(asked, rows, left_out, told), fixed.registration, state)
         place = place / f"preregistered_{asked.preregistered}"
-    found = replace(found, listings=with_columns(found.listings, asked.columns))
-    _show(found)
-    if asked.out or folder.is_dir():
-        print(found.write(asked.out or place))
-
-
-def _compared(
-    asked: argparse.Namespace, rows: Sequence[Row], left_out: Callable[[str], None], notes: Sequence[str]
-) -> Result:
-    return compared(
+    found = compared(
         rows,
         partial(metrics_of, places_of(asked), rows, told=left_out),
         by=asked.by,
@@ -88,13 +77,15 @@ def _compared(
         metric=asked.metric,
         pairs=asked.pairs,
         figure=asked.figure,
-        notes=[*notes],
+        notes=[*told],
         progress=Console(stderr=True),
     )
-
-
-def _show(found: Result) -> None:
+    if fixed and state:
+        found = with_heading(found, fixed.registration, state)
+    found = replace(found, listings=with_columns(found.listings, asked.columns))
     if sys.stdout.isatty():
         terminal(found.once, Console())
     else:
         print(found.text())
+    if asked.out or folder.is_dir():
+        print(found.write(asked.out or place))

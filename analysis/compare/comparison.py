@@ -1,13 +1,13 @@
-"""A comparison: arms, pairs and scores of each section, before they are words."""
+"""A comparison as numbers: arms, pairs and scores of each section."""
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
-from analysis.compare.arm import Arm, arms_of, measures
+from analysis.compare.arm import Arm, arm_of, arms_of, measures_of
 from analysis.compare.pair import Pair, corrected, on_one, on_several
 from analysis.compare.scores import Ends, ends_of, score_matrix
 from analysis.compare.sections import Section, sections
@@ -20,8 +20,10 @@ from plasticity_lab.records.measures import Measure
 
 BEST = "best"
 FEW = 6
-"""Of more than two arms, and up to this many, all pairs are shown where nothing else is said."""
+"""The most arms for which all pairs are shown by default."""
 LEVEL = 0.05
+SCORE = Measure("score", "Score", places=3, better="more")
+"""The number that is compared over several benchmarks."""
 AGGREGATES = ("iqm", "median", "mean", "optimality gap")
 """Of scores over several benchmarks."""
 
@@ -30,35 +32,45 @@ AGGREGATES = ("iqm", "median", "mean", "optimality gap")
 class Compared:
     """The arms of one section, on one benchmark or over several.
 
-    task: the benchmark; None of scores over several. measure: what is compared, of scores None. ends: of each benchmark
-    whose scores are here; left_out: of those that have none. aggregates: arm → name → number with its interval.
-    reference: the arm with which others are compared, and `chosen`: why it is that one. pairs: all that are shown; of:
-    each arm against the reference, with the same correction. alike: the best arm with those that are not told apart
-    from it.
+    arms: with their cells on these benchmarks. task: the benchmark; None for scores over several. measures: benchmark →
+    the number that is compared there, for all benchmarks of the section. ends: of each benchmark in the scores;
+    left_out: of each benchmark without scores. aggregates: arm → name → number with its interval. reference: the arm
+    that others are compared with, and `chosen`: why it is this one. pairs: all that are shown, with one correction,
+    first each arm against the reference. alike: the best arm with those not significantly different from it.
     """
 
     by: str
     section: Section
     arms: Sequence[Arm]
     task: str | None
-    measure: Measure | None
+    measures: Mapping[str, Measure]
     ends: Mapping[str, Ends]
+    left_out: Mapping[str, Ends]
     aggregates: Mapping[str, Mapping[str, Interval]]
     reference: str
     chosen: str
     pairs: Sequence[Pair]
     shows_pairs: bool
     alike: Sequence[str]
-    left_out: Mapping[str, Ends] = field(default_factory=dict)
+
+    @property
+    def measure(self) -> Measure:
+        """The number that is compared."""
+        return SCORE if self.task is None else self.measures[self.task]
 
     def against(self, arm: str) -> Pair | None:
-        """An arm compared with the reference; None of the reference itself."""
+        """An arm compared with the reference; None for the reference itself."""
         return next((pair for pair in self.pairs if (pair.ours, pair.theirs) == (arm, self.reference)), None)
+
+    @property
+    def against_reference(self) -> list[Pair]:
+        """Each arm compared with the reference, in the order of the table."""
+        return [pair for arm in self.arms if (pair := self.against(arm.label))]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was found of runs compared by a setting. shown: of each section scores first, then each benchmark.
+    """Runs compared by a setting. shown: for each section scores first, then each benchmark.
 
     notes: sentences about runs that are not compared.
     """
@@ -66,8 +78,18 @@ class Comparison:
     by: str
     rows: Sequence[Row]
     shown: Sequence[Compared]
-    measures: Mapping[int, Mapping[str, Measure]]
     notes: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The arguments of one section: see `comparison` and `Compared`."""
+
+    by: str
+    section: Section
+    measures: Mapping[str, Measure]
+    against: str | None
+    pairs: bool
 
 
 def comparison(
@@ -79,114 +101,135 @@ def comparison(
 ) -> Comparison:
     """The rows compared by a setting: the one that is named, or the only one in which they differ.
 
-    against: an arm, or "best"; None: the arm `none` where interventions are compared, else the best. pairs: whether all
-    pairs are shown; None: where there are few arms.
-    Raises ConfigError, naming what there is, for what cannot be compared.
+    against: an arm, or "best"; None: the arm `none` if interventions are compared, else the best. pairs: whether all
+    pairs are shown; None: if there are few arms.
+    Raises ConfigError, naming the choices, for a comparison that cannot be made.
     """
     setting = chosen_setting(rows, by)
     found, notes = sections(rows, setting)
     _check_reference(setting, found, against)
     shown: list[Compared] = []
-    of_section: dict[int, Mapping[str, Measure]] = {}
     for section in found:
-        measured = measures(section, metric)
-        arms = arms_of(section, measured)
-        of_section[id(section)] = measured
+        measures = measures_of(section, metric)
+        arms = arms_of(section, measures)
         several = pairs if pairs is not None else 2 < len(arms) <= FEW
-        if len(section.strata) > 1:
-            shown += _over_several(setting, section, arms, measured, against, several)
-        shown += [_on_one(setting, section, arms, task, measured[task], against, several) for task in section.strata]
-    compared = {row.run for section in found for row in section.rows}
-    return Comparison(setting, [row for row in rows if row.run in compared], shown, of_section, notes)
+        asked = _Asked(setting, section, measures, against, several)
+        shown += _scores(asked, arms)
+        for task in section.strata:
+            on_task = [replace(arm, cells={task: arm.cells[task]}) for arm in arms if task in arm.cells]
+            shown.append(_compared(asked, on_task, task))
+    runs = {row.run for section in found for row in section.rows}
+    return Comparison(setting, [row for row in rows if row.run in runs], shown, notes)
 
 
-def _on_one(
-    by: str, section: Section, arms: Sequence[Arm], task: str, shown: Measure, against: str | None, several: bool
-) -> Compared:
-    here = [arm for arm in arms if task in arm.cells]
-    values = {arm.label: np.array(arm.cells[task].values, dtype=float) for arm in here}
-    aggregates = {
-        name: {of: interval(value, of, name=name) for of in ("iqm", "mean")} for name, value in values.items()
-    }
-    whole = [arm.label for arm in here if arm.cells[task].complete]
-    best = _best({name: of["mean"].value for name, of in aggregates.items()}, whole, shown.better)
-    reference, chosen = _reference(by, here, best, against)
-    arm_of = {arm.label: arm for arm in here}
-    pair = cache(lambda ours, theirs: on_one(arm_of[ours], arm_of[theirs], task, shown.better))
-    found, alike = _pairs([*arm_of], reference, several, pair), _alike(best, [*arm_of], pair)
-    return Compared(by, section, here, task, shown, {}, aggregates, reference, chosen, found, several, alike)
-
-
-def _over_several(
-    by: str, section: Section, arms: Sequence[Arm], shown: Mapping[str, Measure], against: str | None, several: bool
-) -> list[Compared]:
-    """The one comparison; nothing where fewer than two of the benchmarks have scores."""
-    fixed = None if against == BEST else _fixed(by, arms, against)
-    of_task = {}
-    for task in section.strata:
-        means = {arm.label: of for arm in arms if task in arm.cells and (of := arm.cells[task].mean) is not None}
-        of_task[task] = ends_of(section, task, shown[task], means, fixed)
-    ends = {task: of for task, of in of_task.items() if of.scored}
-    if len(ends) < 2:
+def _scores(asked: _Asked, arms: Sequence[Arm]) -> list[Compared]:
+    """The comparison over several benchmarks; none if fewer than two of them have scores."""
+    fixed = None if asked.against == BEST else _fixed(asked.by, arms, asked.against)
+    ends: dict[str, Ends] = {}
+    for task in asked.section.strata:
+        means = {arm.label: mean for arm in arms if task in arm.cells and (mean := arm.cells[task].mean) is not None}
+        ends[task] = ends_of(asked.section, task, asked.measures[task], means, fixed)
+    scored = {task: of for task, of in ends.items() if of.scored}
+    if len(scored) < 2:
         return []
-    left_out = {task: of for task, of in of_task.items() if not of.scored}
-    here = [replace(arm, cells={task: of for task, of in arm.cells.items() if task in ends}) for arm in arms]
-    here = [arm for arm in here if arm.cells]
-    aggregates = {
-        arm.label: {of: interval(score_matrix(arm, ends), of, name=arm.label) for of in AGGREGATES} for arm in here
-    }
-    whole = [arm.label for arm in here if len(arm.cells) == len(ends) and all(of.complete for of in arm.cells.values())]
-    best = _best({name: of["iqm"].value for name, of in aggregates.items()}, whole, "more")
-    reference, chosen = _reference(by, here, best, against)
-    arm_of = {arm.label: arm for arm in here}
-    pair = cache(lambda ours, theirs: on_several(arm_of[ours], arm_of[theirs], ends))
-    found, alike = _pairs([*arm_of], reference, several, pair), _alike(best, [*arm_of], pair)
-    return [
-        Compared(by, section, here, None, None, ends, aggregates, reference, chosen, found, several, alike, left_out)
+    within = [
+        arm_of(arm.label, arm.value, {task: cell for task, cell in arm.cells.items() if task in scored})
+        for arm in arms
+        if arm.cells.keys() & scored.keys()
     ]
+    left_out = {task: of for task, of in ends.items() if not of.scored}
+    return [_compared(asked, within, None, scored, left_out)]
 
 
-def _best(values: Mapping[str, float | None], whole: Sequence[str], better: str) -> str | None:
-    """The arm with the best value: of those that are complete, or of all where none is."""
+def _compared(
+    asked: _Asked,
+    arms: Sequence[Arm],
+    task: str | None,
+    ends: Mapping[str, Ends] | None = None,
+    left_out: Mapping[str, Ends] | None = None,
+) -> Compared:
+    """The arms on one benchmark, or by scores: then ends are given."""
+    by_label = {arm.label: arm for arm in arms}
+    if task is None:
+        ends, better, names, ranked_by = ends or {}, SCORE.better, AGGREGATES, "iqm"
+        values = {label: score_matrix(arm, ends) for label, arm in by_label.items()}
+    else:
+        ends, better, names, ranked_by = {}, asked.measures[task].better, ("iqm", "mean"), "mean"
+        values = {label: np.array(arm.values(task), dtype=float) for label, arm in by_label.items()}
+
+    @cache
+    def pair(ours: str, theirs: str) -> Pair:
+        if task is None:
+            return on_several(by_label[ours], by_label[theirs], ends)
+        return on_one(by_label[ours], by_label[theirs], task, better)
+
+    aggregates = {label: {name: interval(value, name) for name in names} for label, value in values.items()}
+    tasks = len(ends) or 1
+    complete = [arm.label for arm in arms if len(arm.cells) == tasks and all(of.complete for of in arm.cells.values())]
+    best = _best({label: of[ranked_by].value for label, of in aggregates.items()}, complete, better)
+    reference, chosen = _reference(asked.by, arms, best, asked.against)
+    return Compared(
+        asked.by,
+        asked.section,
+        arms,
+        task,
+        asked.measures,
+        ends,
+        left_out or {},
+        aggregates,
+        reference,
+        chosen,
+        _pairs([*by_label], reference, asked.pairs, pair),
+        asked.pairs,
+        _alike(best, [*by_label], pair),
+    )
+
+
+def _best(values: Mapping[str, float | None], complete: Sequence[str], better: str) -> str | None:
+    """The arm with the best value among the complete ones, or among all if none is complete."""
     ranked = {name: value for name, value in values.items() if value is not None}
-    ranked = {name: value for name, value in ranked.items() if name in whole} or ranked
+    ranked = {name: value for name, value in ranked.items() if name in complete} or ranked
     if not better or not ranked:
         return None
     return (min if better == "less" else max)(ranked, key=lambda name: ranked[name])
 
 
 def _reference(by: str, arms: Sequence[Arm], best: str | None, against: str | None) -> tuple[str, str]:
-    """The arm with which others are compared, and why that one."""
+    """The arm that others are compared with, and why it is this one."""
     if against != BEST and (fixed := _fixed(by, arms, against)):
         return fixed, "no intervention" if against is None else "as asked"
     return (best, "the best") if best else (arms[0].label, "the first")
 
 
 def _fixed(by: str, arms: Sequence[Arm], against: str | None) -> str | None:
-    """The reference where it does not depend on what runs came to."""
+    """The reference, if it does not depend on results."""
     if against is None:
         return "none" if by == "intervention" and any(arm.label == "none" for arm in arms) else None
-    return _named(arms, against)
+    return _named([(arm.label, arm.value) for arm in arms], against)
 
 
-def _named(arms: Iterable[Arm], against: str) -> str | None:
-    """The arm of that label, or the only one of that value."""
-    labels = [arm.label for arm in arms if arm.label == against]
-    values = [arm.label for arm in arms if word(arm.value) == word(against)]
-    return labels[0] if labels else values[0] if len(values) == 1 else None
+def _named(arms: Iterable[tuple[str, object]], against: str) -> str | None:
+    """The arm of that label, or the only one of that value.  arms: label and value of each."""
+    values = []
+    for label, value in arms:
+        if label == against:
+            return label
+        if word(value) == word(against):
+            values.append(label)
+    return values[0] if len(values) == 1 else None
 
 
 def _check_reference(by: str, found: Sequence[Section], against: str | None) -> None:
-    """Raises ConfigError, naming the arms, where no section has the arm that is asked for."""
-    if against in (None, BEST):
+    """Raises ConfigError, naming the arms, if no section has the arm that is asked for."""
+    if against is None or against == BEST:
         return
-    known = {arm: Arm(arm, section.value_of[arm], {}) for section in found for arm in section.arms}
-    if not any(_named([known[arm] for arm in section.arms], str(against)) for section in found):
+    if not any(_named(section.value_of.items(), against) for section in found):
+        known = dict.fromkeys(arm for section in found for arm in section.arms)
         raise ConfigError(f"There is no arm '{against}' of {by}; --against takes {', '.join(known)}, or {BEST}.")
 
 
 def _pairs(arms: Sequence[str], reference: str, several: bool, pair: Callable[[str, str], Pair]) -> list[Pair]:
-    """The pairs: each arm against the reference first; where several are shown, then all others."""
+    """First each arm against the reference; then all other pairs, if several are shown."""
     wanted = [(name, reference) for name in arms if name != reference]
     if several:
         wanted += [(b, a) for a, b in itertools.combinations(arms, 2) if reference not in (a, b)]
@@ -194,13 +237,13 @@ def _pairs(arms: Sequence[str], reference: str, several: bool, pair: Callable[[s
 
 
 def _alike(best: str | None, arms: Sequence[str], pair: Callable[[str, str], Pair]) -> list[str]:
-    """The best arm, and those from which Welch's test does not tell it apart."""
+    """The best arm, and those that are tested and not significantly different from it, or have no difference."""
     if best is None:
         return []
-    return [best, *(name for name in arms if name != best and _is_alike(pair(name, best)))]
-
-
-def _is_alike(pair: Pair) -> bool:
-    """Whether a test was made and does not tell two arms apart, or there is nothing to tell apart."""
-    tested = pair.test.p is not None and not pair.test.significant(LEVEL)
-    return tested or pair.difference.value == 0
+    alike = [best]
+    for name in arms:
+        if name != best:
+            against = pair(name, best)
+            tested = against.test.p is not None and not against.test.significant(LEVEL)
+            alike += [name] * (tested or against.difference.value == 0)
+    return alike

@@ -1,34 +1,31 @@
 """The figure of a comparison: arms with their intervals, differences, performance profiles, and courses of training."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from analysis.compare.comparison import Compared, Comparison
 from analysis.compare.course import Course, course
-from analysis.compare.listing import measure_of, name_of
+from analysis.compare.listing import name_of
 from analysis.compare.scores import score_matrix
 from analysis.compare.words import short, word
-from analysis.figures.asked import Metrics
-from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.drawing import Drawing, Metrics, Panel, Series, with_unit
 from analysis.figures.style import MOST
 from analysis.statistics.interval import Interval
 from analysis.statistics.method import Method
-from analysis.statistics.profiles import Profile, profile
+from analysis.statistics.profiles import profile
 
 THRESHOLDS = 101
 TABLES = 12
-"""Of how many tables a figure has room for panels."""
+"""The most tables that a figure has panels for."""
 DRAWN = 2000
 """Replicates of a profile's band."""
 BAND = Method("stratified percentile bootstrap", replicates=DRAWN, seed=0)
 
 
-def drawing(
-    found: Comparison, metrics: Metrics, name: str | None, track: Callable[[Iterable[Compared]], Iterable[Compared]]
-) -> Drawing:
-    """The figure.  metrics: reads what runs measured along their way. name: of the metric that is compared, where one
-    was asked for. track: goes through what takes long, and shows how far it is.
+def drawing(found: Comparison, metrics: Metrics, name: str | None, tables: Iterable[Compared]) -> Drawing:
+    """The figure.  metrics: reads what runs measured along their way. name: of the metric that is compared, if one was
+    asked for. tables: the first `TABLES` of the comparison.
     """
     dots: list[Panel] = []
     curves: list[Panel] = []
@@ -37,10 +34,14 @@ def drawing(
         "95 % intervals (Student's t); the caption of the table says how often they hold the truth.",
     ]
     profiles = False
-    many = len({compared.section.words for compared in found.shown}) > 1
-    for compared in track(found.shown[:TABLES]):
-        head = _head(compared, many)
-        dots += [_points(compared, head), _against(compared, head)]
+    several = len({compared.section.words for compared in found.shown}) > 1
+    for compared in tables:
+        head = f"{len(compared.ends)} benchmarks" if compared.task is None else compared.task
+        head = " · ".join(filter(None, [head, compared.section.words if several else ""]))
+        middles = [(arm.label, compared.aggregates[arm.label]["iqm"]) for arm in compared.arms]
+        differences = [(pair.ours, pair.difference) for pair in compared.against_reference]
+        dots.append(_dots(compared, head, "IQM", middles))
+        dots.append(_dots(compared, head, f"difference of means to {compared.reference}", differences, zero=True))
         if compared.task is None:
             curves.append(_profiles(compared, head))
             profiles = True
@@ -61,20 +62,16 @@ def drawing(
     return Drawing(name_of(found.by), f"{short(found.by).capitalize()} compared", kept, lines)
 
 
-def _head(compared: Compared, many: bool) -> str:
-    """What a panel is about: benchmark, and the runs where there are several sections."""
-    task = f"{len(compared.ends)} benchmarks" if compared.task is None else compared.task
-    return " · ".join(filter(None, [task, compared.section.words if many else ""]))
-
-
 def _key(compared: Compared, arm: str) -> str:
-    """What the colour of an arm belongs to: activations and interventions always have their own."""
+    """The name that decides an arm's colour: activations and interventions have the same one in all figures."""
     return word(compared.section.value_of[arm]) if compared.by in ("activation", "intervention") else arm
 
 
-def _dots(compared: Compared, of: Sequence[tuple[str, Interval]]) -> list[Series]:
+def _dots(
+    compared: Compared, head: str, what: str, values: Sequence[tuple[str, Interval]], zero: bool = False
+) -> Panel:
     """A dot for each arm that has a value, with half of its interval to either side."""
-    return [
+    series = [
         Series(
             label=arm,
             key=_key(compared, arm),
@@ -86,58 +83,37 @@ def _dots(compared: Compared, of: Sequence[tuple[str, Interval]]) -> list[Series
             marker="own",
             listed=False,
         )
-        for arm, found in of
+        for arm, found in values
         if found.value is not None
     ]
-
-
-def _points(compared: Compared, head: str) -> Panel:
-    of = [(arm.label, compared.aggregates[arm.label]["iqm"]) for arm in compared.arms]
-    series = _dots(compared, of)
-    return Panel(head, _axis(compared, "IQM"), "", series, categories=[arm.label for arm in compared.arms])
-
-
-def _against(compared: Compared, head: str) -> Panel:
-    pairs = [(arm.label, pair.difference) for arm in compared.arms if (pair := compared.against(arm.label))]
-    label = _axis(compared, f"difference of means to {compared.reference}")
-    return Panel(head, label, "", _dots(compared, pairs), categories=[arm for arm, _ in pairs], zero=True)
-
-
-def _axis(compared: Compared, what: str) -> str:
-    measure = measure_of(compared)
-    return f"{measure.label}, {what}{f' ({measure.unit})' if measure.unit else ''}"
+    label = with_unit(f"{compared.measure.label}, {what}", compared.measure)
+    return Panel(head, label, "", series, categories=[arm for arm, _ in values], zero=zero)
 
 
 def _profiles(compared: Compared, head: str) -> Panel:
-    """The part of an arm's runs above each score, arms that lack a run of some benchmark left out."""
+    """The part of an arm's runs above each score, without arms that lack a run of some benchmark."""
     scores = {arm.label: score_matrix(arm, compared.ends) for arm in compared.arms}
-    finite = [of[np.isfinite(of)] for of in scores.values()]
-    every = np.concatenate(finite) if finite else np.array([])
+    every = np.concatenate([of[np.isfinite(of)] for of in scores.values()]) if scores else np.array([])
     series = []
     if len(every):
         low, high = min(0.0, float(every.min())), max(1.0, float(every.max()))
         thresholds = np.linspace(low, high, THRESHOLDS)
         for arm, of in scores.items():
             found = profile(of, thresholds, arm, replicates=DRAWN) if of.size else None
-            if found is not None and found.fraction is not None:
-                series.append(_profile(compared, arm, found))
+            if found is None or found.fraction is None:
+                continue
+            band = zip(found.low, found.high, strict=True) if found.low is not None and found.high is not None else ()
+            series.append(
+                Series(
+                    label=arm,
+                    key=_key(compared, arm),
+                    x=thresholds.tolist(),
+                    y=found.fraction.tolist(),
+                    y_range=[(float(low), float(high)) for low, high in band] or [None] * THRESHOLDS,
+                    n=[found.shape[0]] * THRESHOLDS,
+                )
+            )
     return Panel(head, "score", "part of runs above it", series, band=True)
-
-
-def _profile(compared: Compared, arm: str, found: Profile) -> Series:
-    nothing = [None] * len(found.thresholds)
-    fraction = np.asarray(found.fraction).tolist()
-    ends = list(zip(np.asarray(found.low).tolist(), np.asarray(found.high).tolist(), strict=True)) if (
-        found.low is not None and found.high is not None
-    ) else nothing  # fmt: skip
-    return Series(
-        label=arm,
-        key=_key(compared, arm),
-        x=found.thresholds.tolist(),
-        y=fraction,
-        y_range=ends,
-        n=[found.shape[0]] * len(fraction),
-    )
 
 
 def _course(compared: Compared, along: Course, head: str) -> Panel:
@@ -154,12 +130,5 @@ def _course(compared: Compared, along: Course, head: str) -> Panel:
         for arm, found in along.of.items()
         if any(of.value is not None for of in found)
     ]
-    return Panel(
-        head,
-        along.x_label,
-        along.y_label,
-        series,
-        x_whole=along.x_label != "part of the training",
-        band=True,
-        labels=True,
-    )
+    whole = along.x_label != "part of the training"
+    return Panel(head, along.x_label, along.y_label, series, x_whole=whole, band=True, labels=True)

@@ -1,120 +1,169 @@
-"""A comparison as a table: an arm a row, and as lines of values for programs."""
+"""A comparison as tables: an arm a row, a pair a row, and both as lines of values for programs."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
-from analysis.compare.comparison import Compared
+from analysis.compare.arm import Arm
+from analysis.compare.comparison import LEVEL, SCORE, Compared
 from analysis.compare.pair import Pair
-from analysis.compare.words import p_value, short, word
+from analysis.compare.words import short, word
 from analysis.statistics.interval import Interval
 from analysis.tables.listing import NOTHING, Listing, signed
-from plasticity_lab.records.measures import EVERY_SUMMARY, Measure
+from plasticity_lab.records.measures import EVERY_SUMMARY
 
-SCORE = Measure("score", "Score", places=3, better="more")
-"""What is compared over several benchmarks."""
-BESIDE = {measure.name: measure for measure in EVERY_SUMMARY}
+COSTS = {measure.name: measure for measure in EVERY_SUMMARY}
 TESTS = ("Welch p", "paired p", "Holm p", "g", "P(better)")
-GAP = "optimality gap"
+COUNTS = ("diverged", "failed", "waiting", "collapsed", "superseded", "no_value", "no_episode", "stopped")
 
 
 def name_of(by: str) -> str:
-    """Of the files of a comparison."""
+    """The name of a comparison's files."""
     return f"compare_{by.replace('.', '_')}"
 
 
-def title_of(compared: Compared) -> str:
-    """What is compared, and of which runs where there are several tables."""
-    if compared.task is None:
-        what = f"scores over {len(compared.ends)} benchmarks"
-    else:
-        what = f"{measure_of(compared).title}{f' on {compared.task}' if compared.task else ''}"
-    words = f" ({compared.section.words})" if compared.section.words else ""
-    return f"{short(compared.by).capitalize()} compared: {what}{words}"
-
-
-def measure_of(compared: Compared) -> Measure:
-    """What the numbers are of."""
-    return compared.measure or SCORE
-
-
 def arms_table(compared: Compared) -> Listing:
-    """The table of arms: what each came to, and how it stands against the reference."""
-    shown = measure_of(compared)
-    first = ["n", "mean ± SD", "IQM [95 %]"] if compared.task is not None else [
-        "n", "IQM [95 %]", "median", "mean", "opt. gap"
-    ]  # fmt: skip
-    beside = [BESIDE[name].label for name in BESIDE]
-    header = [short(compared.by), *first, *beside, "difference [95 %]", *TESTS]
-    body, bold, lines = [], set(), []
-    for arm in compared.arms:
-        numbers = _one(compared, arm.label) if compared.task is not None else _several(compared, arm.label)
-        n, expected = arm_n(compared, arm.label)
-        cost = [NOTHING if (of := arm.beside(name)) is None else BESIDE[name].number(of) for name in BESIDE]
-        if arm.label in compared.alike:
-            bold.add((len(body), 2))
-        body.append(
-            [
-                arm.label,
-                f"{n}" if n == expected else f"{n}/{expected}",
-                *numbers,
-                *cost,
-                *_against(compared, arm.label, shown),
-            ]
-        )
-        lines.append(_line(compared, arm.label))
-    split = 1 + len(first) + len(beside)
+    """The table of arms: their results, and how they compare with the reference."""
+    first = ["n", "mean ± SD", "IQM [95 %]"]
+    if compared.task is None:
+        first = ["n", "IQM [95 %]", "median", "mean", "opt. gap"]
+    header = [short(compared.by), *first, *(cost.label for cost in COSTS.values()), "difference [95 %]", *TESTS]
+    split = 1 + len(first) + len(COSTS)
     return Listing(
         name=name_of(compared.by),
-        title=title_of(compared),
+        title=_title(compared),
         header=header,
-        body=body,
-        lines=lines,
-        right=frozenset({1, *range(split - len(beside), split), *range(split + 1, len(header))}),
-        bold=frozenset(bold),
+        body=[_cells(compared, arm) for arm in compared.arms],
+        lines=[_line(compared, arm) for arm in compared.arms],
+        right=frozenset({1, *range(split - len(COSTS), split), *range(split + 1, len(header))}),
+        bold=frozenset((line, 2) for line, arm in enumerate(compared.arms) if arm.label in compared.alike),
         blocks=(range(1, split), range(split, len(header))),
     )
 
 
-def arm_n(compared: Compared, label: str) -> tuple[int, int]:
-    """How many runs of an arm have a value, and how many should be there, in what a table is of."""
-    arm = next(arm for arm in compared.arms if arm.label == label)
-    cells = [cell for task, cell in arm.cells.items() if compared.task in (None, task)]
-    return sum(cell.n for cell in cells), sum(cell.expected for cell in cells)
+def pairs_table(compared: Compared) -> Listing:
+    """A pair a row: the first arm less the second, and how often a run of the first is the better."""
+    return Listing(
+        name=name_of(compared.by),
+        title=f"{_title(compared)}: all pairs",
+        header=("pair", "difference [95 %]", "Welch p", "paired p", "Holm p", "g [95 %]", "P(better)"),
+        body=[[pair.words, *_pair_cells(compared, pair, with_ends=True)] for pair in compared.pairs],
+        lines=[
+            {**_about(compared), "kind": "pair", "arm": pair.ours, "against": pair.theirs, **_pair_line(pair)}
+            for pair in compared.pairs
+        ],
+        right=frozenset({2, 3, 4, 6}),
+        bold=frozenset(
+            (line, 4) for line, pair in enumerate(compared.pairs) if pair.holm is not None and pair.holm < LEVEL
+        ),
+        blocks=(range(1, 5), range(5, 7)),
+    )
 
 
-def with_interval(found: Interval, number: Any) -> str:
-    """A number with its interval, where it has one."""
-    if found.value is None:
-        return NOTHING
-    ends = found.ends
-    return number(found.value) if ends is None else f"{number(found.value)} [{number(ends[0])}, {number(ends[1])}]"
+def _title(compared: Compared) -> str:
+    """The setting, the number, and the runs if there are several tables."""
+    if compared.task is None:
+        what = f"scores over {len(compared.ends)} benchmarks"
+    else:
+        what = f"{compared.measure.title}{f' on {compared.task}' if compared.task else ''}"
+    words = f" ({compared.section.words})" if compared.section.words else ""
+    return f"{short(compared.by).capitalize()} compared: {what}{words}"
 
 
-def test_words(pair: Pair) -> list[str]:
-    """Welch's p, the paired p and Holm's."""
-    return [p_value(p) or NOTHING for p in (pair.test.p, pair.paired.p, pair.holm)]
+def _cells(compared: Compared, arm: Arm) -> list[str]:
+    """A row of the table of arms."""
+    number, aggregates = compared.measure.number, compared.aggregates[arm.label]
+    iqm = _with_interval(aggregates["iqm"], number)
+    if compared.task is None:
+        plain = (aggregates[name] for name in ("median", "mean", "optimality gap"))
+        numbers = [iqm, *(_or_nothing(each.value, SCORE.number) for each in plain)]
+    else:
+        cell = arm.cells[compared.task]
+        numbers = [_or_nothing(cell.mean, number) + ("" if cell.sd is None else f" ± {number(cell.sd)}"), iqm]
+    costs = [_or_nothing(arm.costs[name], cost.number) for name, cost in COSTS.items()]
+    pair = compared.against(arm.label)
+    if pair is None:
+        against = ["reference" if arm.label == compared.reference else NOTHING, *[NOTHING] * len(TESTS)]
+    else:
+        against = _pair_cells(compared, pair, with_ends=False)
+    return [arm.label, f"{arm.n}" if arm.n == arm.expected else f"{arm.n}/{arm.expected}", *numbers, *costs, *against]
 
 
-def difference_words(pair: Pair, shown: Measure) -> str:
-    """The difference with its sign, and its interval."""
-    return with_interval(pair.difference, lambda value: signed(value, shown.places))
+def _pair_cells(compared: Compared, pair: Pair, with_ends: bool) -> list[str]:
+    """Difference, Welch's p, the paired p, Holm's, g and P(better).  with_ends: whether g has its interval."""
+    places, effect = compared.measure.places, pair.effect
+    g = _or_nothing(effect.g, lambda value: signed(value, 2))
+    if with_ends and effect.ends is not None:
+        g += f" [{signed(effect.ends[0], 2)}, {signed(effect.ends[1], 2)}]"
+    return [
+        _with_interval(pair.difference, lambda value: signed(value, places)),
+        *(_or_nothing(p, "{:.2g}".format) for p in (pair.test.p, pair.paired.p, pair.holm)),
+        g,
+        _or_nothing(pair.better.value, "{:.2f}".format),
+    ]
 
 
-def better_words(pair: Pair) -> str:
-    """The probability that a run of ours is the better."""
-    return NOTHING if pair.better.value is None else f"{pair.better.value:.2f}"
+def _or_nothing(value: float | None, number: Callable[[float], str]) -> str:
+    return NOTHING if value is None else number(value)
 
 
-def pair_line(pair: Pair) -> dict[str, object]:
-    """What a program reads of a pair."""
+def _with_interval(found: Interval, number: Callable[[float], str]) -> str:
+    """A number with its interval, if it has one."""
+    ends = "" if found.ends is None else f" [{number(found.ends[0])}, {number(found.ends[1])}]"
+    return _or_nothing(found.value, number) + ends
+
+
+def _about(compared: Compared) -> dict[str, object]:
+    """The columns of every line of a CSV that name its table."""
     return {
-        "difference": pair.difference.value,
-        "difference_low": pair.difference.low,
-        "difference_high": pair.difference.high,
-        "difference_of_iqms": pair.of_iqms.value,
-        "difference_of_iqms_low": pair.of_iqms.low,
-        "difference_of_iqms_high": pair.of_iqms.high,
+        "table": name_of(compared.by),
+        "runs_with": compared.section.words,
+        "benchmark": "all, scores" if compared.task is None else compared.task,
+        "metric": compared.measure.name,
+        "unit": compared.measure.unit,
+    }
+
+
+def _line(compared: Compared, arm: Arm) -> dict[str, object]:
+    pair = compared.against(arm.label)
+    cells = arm.cells.values()
+    return {
+        **_about(compared),
+        "kind": "arm",
+        compared.by: word(arm.value),
+        "arm": arm.label,
+        "n": arm.n,
+        "expected": arm.expected,
+        **{name: sum(getattr(cell, name) for cell in cells) for name in COUNTS},
+        **({"sd": arm.cells[compared.task].sd} if compared.task is not None else {}),
+        **_aggregates(compared.aggregates[arm.label]),
+        **arm.costs,
+        "against": compared.reference,
+        **(_pair_line(pair) if pair else {}),
+        "not_told_from_best": arm.label in compared.alike,
+        "values": json.dumps({task: list(cell.values) for task, cell in arm.cells.items()}),
+        "seeds": json.dumps({task: [seeds[0] for seeds in cell.seeds] for task, cell in arm.cells.items()}),
+        "runs": " ".join(run for cell in cells for run in cell.runs),
+    }
+
+
+def _aggregates(found: Mapping[str, Interval]) -> dict[str, object]:
+    """Every aggregate with its interval, the interval's method, or why there is none."""
+    line: dict[str, object] = {}
+    for name, of in found.items():
+        key = name.replace(" ", "_")
+        line |= _ends(key, of)
+        line[f"{key}_interval"] = of.method.name if of.ends else of.reason
+    return line
+
+
+def _ends(key: str, of: Interval) -> dict[str, object]:
+    return {key: of.value, f"{key}_low": of.low, f"{key}_high": of.high}
+
+
+def _pair_line(pair: Pair) -> dict[str, object]:
+    return {
+        **_ends("difference", pair.difference),
+        **_ends("difference_of_iqms", pair.of_iqms),
         "welch_t": pair.test.t,
         "welch_df": pair.test.df,
         "welch_p": pair.test.p,
@@ -126,82 +175,5 @@ def pair_line(pair: Pair) -> dict[str, object]:
         "g": pair.effect.g,
         "g_low": pair.effect.low,
         "g_high": pair.effect.high,
-        "p_better": pair.better.value,
-        "p_better_low": pair.better.low,
-        "p_better_high": pair.better.high,
+        **_ends("p_better", pair.better),
     }
-
-
-def about(compared: Compared) -> dict[str, object]:
-    """What every line of a CSV says of its table."""
-    shown = measure_of(compared)
-    return {
-        "table": name_of(compared.by),
-        "runs_with": compared.section.words,
-        "benchmark": "all, scores" if compared.task is None else compared.task,
-        "metric": shown.name,
-        "unit": shown.unit,
-    }
-
-
-def _one(compared: Compared, label: str) -> list[str]:
-    """Mean ± SD and IQM."""
-    number = measure_of(compared).number
-    cell = next(arm for arm in compared.arms if arm.label == label).cells[compared.task or ""]
-    mean = NOTHING if cell.mean is None else number(cell.mean) + ("" if cell.sd is None else f" ± {number(cell.sd)}")
-    return [mean, with_interval(compared.aggregates[label]["iqm"], number)]
-
-
-def _several(compared: Compared, label: str) -> list[str]:
-    """IQM, median, mean and optimality gap."""
-    of = compared.aggregates[label]
-    plain = [NOTHING if of[name].value is None else SCORE.number(of[name].number) for name in ("median", "mean", GAP)]
-    return [with_interval(of["iqm"], SCORE.number), *plain]
-
-
-def _against(compared: Compared, label: str, shown: Measure) -> list[str]:
-    pair = compared.against(label)
-    if pair is None:
-        return ["reference" if label == compared.reference else NOTHING, *[NOTHING] * len(TESTS)]
-    g = NOTHING if pair.effect.g is None else signed(pair.effect.g, 2)
-    return [difference_words(pair, shown), *test_words(pair), g, better_words(pair)]
-
-
-def _line(compared: Compared, label: str) -> dict[str, object]:
-    arm = next(arm for arm in compared.arms if arm.label == label)
-    cells = {task: cell for task, cell in arm.cells.items() if compared.task in (None, task)}
-    n, expected = arm_n(compared, label)
-    pair = compared.against(label)
-    counts = {
-        name: sum(getattr(cell, name) for cell in cells.values())
-        for name in ("diverged", "failed", "waiting", "collapsed", "superseded", "no_value", "no_episode", "stopped")
-    }
-    return {
-        **about(compared),
-        "kind": "arm",
-        compared.by: word(arm.value),
-        "arm": label,
-        "n": n,
-        "expected": expected,
-        **counts,
-        **({"sd": cells[compared.task].sd} if compared.task is not None else {}),
-        **_aggregates(compared.aggregates[label]),
-        "parameters": arm.beside("parameters"),
-        "seconds": arm.beside("seconds"),
-        "against": compared.reference,
-        **(pair_line(pair) if pair else {}),
-        "not_told_from_best": label in compared.alike,
-        "values": json.dumps({task: list(cell.values) for task, cell in cells.items()}),
-        "seeds": json.dumps({task: [seeds[0] for seeds in cell.seeds] for task, cell in cells.items()}),
-        "runs": " ".join(run for cell in cells.values() for run in cell.runs),
-    }
-
-
-def _aggregates(found: Mapping[str, Interval]) -> dict[str, object]:
-    """Every aggregate with its interval, by what that is made, or why there is none."""
-    line: dict[str, object] = {}
-    for name, of in found.items():
-        key = name.replace(" ", "_")
-        line |= {key: of.value, f"{key}_low": of.low, f"{key}_high": of.high}
-        line |= {f"{key}_interval": of.method.name if of.ends else of.reason}
-    return line

@@ -7,13 +7,12 @@ import numpy as np
 
 from analysis.compare.arm import Arm
 from analysis.compare.scores import Ends, score_matrix
-from analysis.statistics.contributions import AGGREGATES
 from analysis.statistics.hedges import Hedges, hedges
 from analysis.statistics.holm import holm
 from analysis.statistics.interval import Interval, difference, improvement_interval
 from analysis.statistics.paired import Paired, paired
-from analysis.statistics.student import apart, half_width
-from analysis.statistics.welch import Welch, welch
+from analysis.statistics.student import AGGREGATES, apart
+from analysis.statistics.welch import Welch, two_sided, welch
 
 
 @dataclass(frozen=True)
@@ -21,9 +20,9 @@ class Pair:
     """Ours compared with theirs.
 
     difference: ours less theirs, of means: of values on one benchmark, of scores on several; of_iqms: of interquartile
-    means. test: Welch's of the means, of which `difference` has the interval; paired: at the seeds that both have, of
-    which there are `paired.n`. effect: Hedges' g, over several benchmarks the mean of theirs. better: the probability
-    that a run of ours is the better. holm: Welch's p, corrected for all pairs that are shown.
+    means. test: Welch's of the means, whose interval is `difference`; paired: at the `paired.n` seeds that both have.
+    effect: Hedges' g, over several benchmarks the mean of theirs. better: the probability that a run of ours is the
+    better. holm: Welch's p, corrected for all pairs that are shown.
     """
 
     ours: str
@@ -36,18 +35,23 @@ class Pair:
     of_iqms: Interval
     holm: float | None = None
 
+    @property
+    def words(self) -> str:
+        """Its name in tables and captions."""
+        return f"{self.ours} − {self.theirs}"
+
 
 def on_one(ours: Arm, theirs: Arm, task: str, better: str) -> Pair:
-    """Of two arms on one benchmark, in the metric's unit. better: which direction is."""
+    """Two arms on one benchmark, in the metric's unit.  better: the direction of the metric."""
     sign = -1.0 if better == "less" else 1.0
-    a, b = (np.array(_values(arm, task), dtype=float) for arm in (ours, theirs))
-    at_seeds = _at_shared_seeds(ours, theirs, task)
+    a, b = (np.array(arm.values(task), dtype=float) for arm in (ours, theirs))
+    mine, others = _at_shared_seeds(ours, theirs, task)
     return Pair(
         ours.label,
         theirs.label,
         _explained(difference(a, b), a, b),
         welch(a, b),
-        _paired(*at_seeds),
+        paired(mine, others) if mine else Paired(0, reason="no seed that both have"),
         hedges(a, b),
         _probability(_explained(improvement_interval(sign * a, sign * b), a, b)),
         _explained(difference(a, b, of="iqm"), a, b),
@@ -55,30 +59,30 @@ def on_one(ours: Arm, theirs: Arm, task: str, better: str) -> Pair:
 
 
 def on_several(ours: Arm, theirs: Arm, ends: Mapping[str, Ends]) -> Pair:
-    """Of two arms on several benchmarks, of their scores.
+    """Two arms on several benchmarks, by their scores.
 
     The tests are Student's of the mean over benchmarks: the variances of the benchmarks add up, with the degrees of
     freedom of Welch and Satterthwaite; on one benchmark they are Welch's and the paired test.
     """
     a, b = (score_matrix(arm, ends) for arm in (ours, theirs))
-    pairs = [_at_shared_seeds(ours, theirs, task) for task in ends]
-    scored = [ends[task].score(mine) - ends[task].score(other) for task, (mine, other) in zip(ends, pairs, strict=True)]
-    effects = [hedges(ends[task].score(_values(ours, task)), ends[task].score(_values(theirs, task))) for task in ends]
+    differences, effects = [], []
+    for task, of in ends.items():
+        mine, others = _at_shared_seeds(ours, theirs, task)
+        differences.append(of.score(mine) - of.score(others))
+        effects.append(hedges(of.score(ours.values(task)), of.score(theirs.values(task))))
     g = [each.g for each in effects if each.g is not None]
-    lacking = len(effects) - len(g)
+    n, lacking = (ours.n, theirs.n), len(effects) - len(g)
+    reason = f"none on {lacking} of {len(effects)} benchmarks"
     return Pair(
         ours.label,
         theirs.label,
         difference(a, b),
         _stratified(a, b),
-        _stratified_pairs(scored),
-        Hedges(
-            None if lacking else float(np.mean(g)), None, None, (ours.n, theirs.n),
-            f"none on {lacking} of {len(effects)} benchmarks" if lacking else None,
-        ),
+        _stratified_pairs(differences),
+        Hedges(n, reason=reason) if lacking else Hedges(n, float(np.mean(g))),
         _probability(improvement_interval(a, b)),
         difference(a, b, of="iqm"),
-    )  # fmt: skip
+    )
 
 
 def corrected(pairs: Sequence[Pair]) -> list[Pair]:
@@ -86,12 +90,8 @@ def corrected(pairs: Sequence[Pair]) -> list[Pair]:
     return [replace(pair, holm=p) for pair, p in zip(pairs, holm([pair.test.p for pair in pairs]), strict=True)]
 
 
-def _values(arm: Arm, task: str) -> Sequence[float]:
-    return arm.cells[task].values if task in arm.cells else ()
-
-
 def _at_shared_seeds(ours: Arm, theirs: Arm, task: str) -> tuple[list[float], list[float]]:
-    """The values of both at the seeds that both have, in the same order."""
+    """The values of both arms at the seeds that both have, in the same order."""
     mine, others = (
         dict(zip(arm.cells[task].seeds, arm.cells[task].values, strict=True)) if task in arm.cells else {}
         for arm in (ours, theirs)
@@ -100,61 +100,53 @@ def _at_shared_seeds(ours: Arm, theirs: Arm, task: str) -> tuple[list[float], li
     return [mine[seed] for seed in seeds], [others[seed] for seed in seeds]
 
 
-def _paired(mine: Sequence[float], others: Sequence[float]) -> Paired:
-    if not mine:
-        return Paired(None, None, None, None, None, 0, "no seed that both have")
-    return paired(mine, others)
-
-
 def _explained(found: Interval, ours: np.ndarray, theirs: np.ndarray) -> Interval:
-    """With a reason that speaks of arms where one has no run or a single one."""
-    if found.low is None and min(len(ours), len(theirs)) < 2:
-        return replace(
-            found, reason="an arm without a run" if not min(len(ours), len(theirs)) else "an arm with one run"
-        )
+    """With a reason that names arms if one has no run or a single one."""
+    fewest = min(len(ours), len(theirs))
+    if found.low is None and fewest < 2:
+        return replace(found, reason="an arm with one run" if fewest else "an arm without a run")
     return found
 
 
 def _probability(found: Interval) -> Interval:
-    """Student's interval of a probability reaches beyond 0 or 1 where runs are few; what cannot be is cut off."""
+    """The interval cut off at 0 and 1: Student's reaches beyond them if runs are few."""
     if found.low is None or found.high is None:
         return found
     return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
 
 
 def _stratified(ours_NM: np.ndarray, theirs_KM: np.ndarray) -> Welch:
-    """Whether two arms have one mean over benchmarks: t = difference / its standard error, as of `difference`."""
-    n = tuple(int(np.isfinite(arm).sum()) for arm in (ours_NM, theirs_KM))
-    columns = [[of[~np.isnan(of)] for of in arm.T] for arm in (ours_NM, theirs_KM)]
-    least = min((len(of) for arm in columns for of in arm), default=0)
-    if least < 2:
-        return Welch(None, None, (n[0], n[1]), "fewer than two seeds on one of the benchmarks")
-    if not all(np.isfinite(of).all() for arm in columns for of in arm):
-        return Welch(None, None, (n[0], n[1]), "a value that is not finite")
+    """Whether two arms have one mean over benchmarks: t = difference / its standard error, as in `difference`."""
+    ours, theirs = int(np.isfinite(ours_NM).sum()), int(np.isfinite(theirs_KM).sum())
+    n = ours, theirs
+    columns = [[values[~np.isnan(values)] for values in arm.T] for arm in (ours_NM, theirs_KM)]
+    if reason := _why_not([values for arm in columns for values in arm], "seeds on one"):
+        return Welch(n, reason=reason)
     parts = [AGGREGATES["mean"](arm) for arm in columns]
     error = apart(parts)
-    if error.error is None or error.df is None:
-        return Welch(None, None, (n[0], n[1]), "no variance in either group")
+    if error is None:
+        return Welch(n, reason="no variance in either group")
     t = (parts[0].value - parts[1].value) / error.error
-    return Welch(t, _two_sided(t, error.df), (n[0], n[1]), df=error.df)
+    return Welch(n, t, two_sided(t, error.df), error.df)
 
 
 def _stratified_pairs(differences: Sequence[np.ndarray]) -> Paired:
     """Whether the differences at the same seeds have the mean 0 over benchmarks."""
     n = sum(map(len, differences))
-    if min(map(len, differences), default=0) < 2:
-        return Paired(None, None, None, None, None, n, "fewer than two seeds that both have on one of the benchmarks")
-    if not all(np.isfinite(of).all() for of in differences):
-        return Paired(None, None, None, None, None, n, "a value that is not finite")
+    if reason := _why_not(differences, "seeds that both have on one"):
+        return Paired(n, reason=reason)
     part = AGGREGATES["mean"](list(differences))
     error = apart([part])
-    if error.error is None or error.df is None:
-        return Paired(part.value, None, None, None, None, n, "no variance in the differences")
-    t, half = part.value / error.error, half_width(error, 0.95)
-    return Paired(part.value, part.value - half, part.value + half, t, _two_sided(t, error.df), n)
+    if error is None:
+        return Paired(n, part.value, reason="no variance in the differences")
+    t, half = part.value / error.error, error.half_width(0.95)
+    return Paired(n, part.value, part.value - half, part.value + half, t, two_sided(t, error.df))
 
 
-def _two_sided(t: float, df: float) -> float:
-    import scipy.special  # slow to import; see `welch`
-
-    return float(2 * scipy.special.stdtr(df, -abs(t)))
+def _why_not(groups: Sequence[np.ndarray], least_of: str) -> str | None:
+    """Why the values of each benchmark give no test."""
+    if min(map(len, groups), default=0) < 2:
+        return f"fewer than two {least_of} of the benchmarks"
+    if not all(np.isfinite(values).all() for values in groups):
+        return "a value that is not finite"
+    return None

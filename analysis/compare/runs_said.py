@@ -1,86 +1,75 @@
-"""What a caption says of the runs of a comparison: which have no value, and where arms were made differently."""
+"""The caption's sentences about the runs of a comparison: which have no value, and how arms were made differently."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any
 
 from analysis.compare.comparison import Compared
 from analysis.compare.words import listed, together, word
 from analysis.outcomes import Why, in_words, over_tasks
-from analysis.rows import Row
+from analysis.rows import NAMED_BY_THE_ASKER, Row
 from analysis.tables.caption import data_line
 from analysis.tables.made_by import CODE, MACHINE, made_lines
 from analysis.tables.result import Cell
 
-MADE: Mapping[str, Callable[[Mapping[str, Any]], str | None]] = {**CODE, **MACHINE}
-"""What of the making of runs is compared between arms."""
+WHY: tuple[Why, ...] = ("diverged", "failed", "waiting", "no_episode", "no_value", "stopped")
+"""The outcomes of runs without a value, in the order of the caption."""
 
 
 def runs_said(compared: Compared) -> list[str]:
     """The sentences, in the order of a caption."""
     of_arm = rows_of(compared)
     rows = [row for rows in of_arm.values() for row in rows]
-    cells = _cells(compared)
-    mixes = {f"{arm}{f' on {task}' if task else ''}": cell.mixed for (arm, task), cell in cells.items()}
+    cells = {  # one benchmark needs no name
+        (arm.label, task if compared.task is None else ""): cell
+        for arm in compared.arms
+        for task, cell in arm.cells.items()
+    }
+    asked = [f"{name} {' and '.join(sorted({getattr(row, name) for row in rows}))}" for name in NAMED_BY_THE_ASKER]
     return [
         *_data(compared),
-        *_asked_for(rows),
-        *_not_there(cells),
+        f"Asked for by {', '.join(asked)}.",
+        *_without_value(cells),
         *_seeds(compared, cells),
-        *_beside_the_mean(cells),
+        *_flags(cells),
         *_shared(of_arm),
-        *made_lines(rows, mixes),
+        *made_lines(rows, {_place(arm, task): cell.mixed for (arm, task), cell in cells.items()}),
         *_made_otherwise(of_arm),
     ]
 
 
 def rows_of(compared: Compared) -> dict[str, list[Row]]:
-    """Arm → its rows in what a table is of."""
-    tasks = [task for task in compared.section.strata if compared.task in (None, task)]
-    strata = compared.section.strata
-    return {arm.label: [row for task in tasks for row in strata[task].get(arm.label, ())] for arm in compared.arms}
+    """Arm → its rows on the benchmarks of a table."""
+    found: dict[str, list[Row]] = {arm.label: [] for arm in compared.arms}
+    for task, arms in compared.section.strata.items():
+        if compared.task in (None, task):
+            for arm in found.keys() & arms.keys():
+                found[arm] += arms[arm]
+    return found
 
 
-def _cells(compared: Compared) -> dict[tuple[str, str], Cell]:
-    """(arm, benchmark) → its runs; of one benchmark without its name."""
-    return {
-        (arm.label, task if compared.task is None else ""): cell
-        for arm in compared.arms
-        for task, cell in arm.cells.items()
-        if compared.task in (None, task)
-    }
+def _place(arm: str, task: str) -> str:
+    return f"{arm} on {task}" if task else arm
 
 
 def _data(compared: Compared) -> list[str]:
-    lines: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}
     for task, arms in compared.section.strata.items():
         if compared.task in (None, task):
             for arm, rows in arms.items():
-                lines.setdefault(f"{data_line(rows)}.", []).append(task or arm)
-    where = {words: together([*dict.fromkeys(of)]) for words, of in lines.items()}
-    return [f"{where[words] if len(lines) > 1 or any(compared.section.strata) else 'Data'}: {words}" for words in lines]
+                places.setdefault(f"{data_line(rows)}.", []).append(task or arm)
+    if len(places) < 2 and not any(compared.section.strata):
+        return [f"Data: {words}" for words in places]
+    return [f"{together([*dict.fromkeys(names)])}: {words}" for words, names in places.items()]
 
 
-def _asked_for(rows: Sequence[Row]) -> list[str]:
-    words = []
-    for name in ("protocol", "schedule", "hyperparams"):
-        there = sorted({getattr(row, name) for row in rows})
-        words.append(f"{name} {' and '.join(there)}")
-    return [f"Asked for by {', '.join(words)}."]
-
-
-def _not_there(cells: Mapping[tuple[str, str], Cell]) -> list[str]:
+def _without_value(cells: Mapping[tuple[str, str], Cell]) -> list[str]:
     """Runs that have no value, and why; and runs that were made again."""
     said = []
     for (arm, task), cell in cells.items():
-        counts: dict[Why, int] = {
-            "diverged": cell.diverged, "failed": cell.failed, "waiting": cell.waiting, "no_episode": cell.no_episode,
-            "no_value": cell.no_value, "stopped": cell.stopped,
-        }  # fmt: skip
-        runs = cell.n + sum(counts.values())
-        if words := in_words(counts, runs):
-            said.append(f"{arm}{f' on {task}' if task else ''}: {words}")
+        counts: dict[Why, int] = {why: getattr(cell, why) for why in WHY}
+        if words := in_words(counts, cell.n + sum(counts.values())):
+            said.append(f"{_place(arm, task)}: {words}")
     lines = [f"Not in the numbers: {'. '.join(said)}."] if said else []
     if superseded := sum(cell.superseded for cell in cells.values()):
         lines.append(f"Left out: {superseded} runs whose settings and seed were run again later under another id.")
@@ -88,26 +77,25 @@ def _not_there(cells: Mapping[tuple[str, str], Cell]) -> list[str]:
 
 
 def _seeds(compared: Compared, cells: Mapping[tuple[str, str], Cell]) -> list[str]:
-    """Seeds that some arms have on a benchmark and others have not."""
+    """Seeds that only some arms have on a benchmark."""
     lines = []
     for task in dict.fromkeys(task for _, task in cells):
-        of = {arm: {word(seeds[0]) for seeds in cell.seeds} for (arm, at), cell in cells.items() if at == task}
-        every = set().union(*of.values())
-        lacking = {arm: sorted(every - seeds, key=lambda seed: (len(seed), seed)) for arm, seeds in of.items()}
         where = f" on {task}" if task else ""
-        said = [f"{arm}: {', '.join(seeds[:10])}" for arm, seeds in lacking.items() if seeds]
-        if said:
+        seeds_of = {arm: {word(seeds[0]) for seeds in cell.seeds} for (arm, at), cell in cells.items() if at == task}
+        every = set().union(*seeds_of.values())
+        lacking = {arm: sorted(every - seeds, key=lambda seed: (len(seed), seed)) for arm, seeds in seeds_of.items()}
+        if said := [f"{arm}: {', '.join(seeds[:10])}" for arm, seeds in lacking.items() if seeds]:
             lines.append(
                 f"Seeds without a value{where}: {'; '.join(said)}. The paired test takes those that both have."
             )
-        if compared.task is None and any(arm.label not in of for arm in compared.arms):
-            absent = [arm.label for arm in compared.arms if arm.label not in of]
+        absent = [arm.label for arm in compared.arms if arm.label not in seeds_of]
+        if compared.task is None and absent:
             lines.append(f"No runs{where}: {', '.join(absent)}; without them there is no score over all benchmarks.")
     return lines
 
 
-def _beside_the_mean(cells: Mapping[tuple[str, str], Cell]) -> list[str]:
-    """What is said of runs whose values are in the numbers."""
+def _flags(cells: Mapping[tuple[str, str], Cell]) -> list[str]:
+    """Remarks on runs whose values are in the numbers."""
     lines = []
     counts: dict[str, Counter[str]] = {}
     for (arm, _), cell in cells.items():
@@ -125,7 +113,7 @@ def _beside_the_mean(cells: Mapping[tuple[str, str], Cell]) -> list[str]:
 
 
 def _shared(of_arm: Mapping[str, Sequence[Row]]) -> list[str]:
-    """Runs that two arms have both, being asked for under two names."""
+    """Runs that belong to two arms, because they were asked for under two names."""
     lines = []
     for one, other in combinations(of_arm, 2):
         both = {row.run for row in of_arm[one]} & {row.run for row in of_arm[other]}
@@ -135,15 +123,15 @@ def _shared(of_arm: Mapping[str, Sequence[Row]]) -> list[str]:
 
 
 def _made_otherwise(of_arm: Mapping[str, Sequence[Row]]) -> list[str]:
-    """What computed the finished runs of arms, where it is not the same for all."""
+    """The code and machines of the finished runs of arms, if they are not the same for all."""
     lines = []
-    for name, of in MADE.items():
+    for name, of in {**CODE, **MACHINE}.items():
         made = {
             arm: sorted({said for row in rows if row.status == "done" and (said := of(row.provenance))})
             for arm, rows in of_arm.items()
         }
-        there = {tuple(words) for words in made.values() if words}
-        if name != "data" and len(there) > 1:
+        different = {tuple(words) for words in made.values() if words}
+        if name != "data" and len(different) > 1:
             said = "; ".join(f"{arm}: {listed(words)}" for arm, words in made.items() if words)
             lines.append(f"Arms were not made alike, {name}: {said}.")
     return lines

@@ -1,4 +1,4 @@
-"""The setting by which runs are compared: found among those that runs have, and what a change of it brings along."""
+"""The setting by which runs are compared: found among the settings of runs, and which others change with it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -11,49 +11,52 @@ from plasticity_lab.errors import ConfigError
 
 Settings = Mapping[str, Any]
 GAMES = ("benchmark.bodies", "benchmark.game")
-"""What a benchmark is played with: runs that differ there are of other games, and not of another setting."""
+"""The settings that choose a game: runs that differ there are of different games, not of different settings."""
 ARM = "arm"
-"""By it runs are compared that differ in several settings at once, as the arms of an experiment do."""
+"""Compares runs that differ in several settings at once, as the arms of an experiment do."""
 TUNED = ("best", "selected")
-"""The choices of hyperparameters that give each arm settings of its own."""
+"""The choices of hyperparameters that give each arm its own settings."""
 
 
-def settings(row: Row) -> dict[str, Any]:
+def _settings(row: Row) -> dict[str, Any]:
     """The choices and settings of a run, by the keys of a command, without its seeds.
 
-    A seed of the stream or of the first weights that a command sets apart from the others is a setting. Of a group that
-    records leave out where its option is neutral, as a network's head, that option is the choice.
+    A seed of the stream or of the first weights that a command sets separately is a setting. Records leave out a group
+    with a neutral option, as a network's head; then that option is the choice.
     """
-    found = {name: value for name, value in asked_for(row).items() if name not in SEEDS}
+    chosen = {name: value for name, value in asked_for(row).items() if name not in SEEDS}
     neutral = {name: of["neutral"] for name, of in groups().items() if "neutral" in of and of.get("science", True)}
-    return neutral | found | {name: row.study[name] for name in SEEDS if name in row.study}
+    return neutral | chosen | {name: row.study[name] for name in SEEDS if name in row.study}
 
 
 def arms(rows: Sequence[Row]) -> dict[int, tuple[str, Settings]]:
-    """id of a row → the words of its arm, and the settings that make it: all in which the rows differ, and their own.
+    """id of a row → the words of its arm, and the settings that make it: all in which the rows differ.
 
-    The words are of those settings that differ between the rows which have them.
+    The words name the settings that differ between the rows which have them.
     """
-    of, names = all_settings(rows), _told_apart(rows)
+    of, names = all_settings(rows), _distinguishing(rows)
     making: dict[int, Settings] = {}
     values: dict[str, set[str]] = {}
-    for each in {id(settings): settings for settings in of.values()}.values():
-        own = {name: value for name, value in each.items() if name in names or name.partition(".")[0] in names}
-        making[id(each)] = own
+    for settings in {id(settings): settings for settings in of.values()}.values():
+        own = {name: value for name, value in settings.items() if name in names or name.partition(".")[0] in names}
+        making[id(settings)] = own
         for name, value in own.items():
             values.setdefault(name, set()).add(word(value))
     shown = sorted((name for name in values if len(values[name]) > 1), key=lambda name: ("." in name, name))
-    words = {place: " ".join(_words(name, own[name]) for name in shown if name in own) for place, own in making.items()}
+    words = {}
+    for place, own in making.items():
+        # A choice by its option, a setting with its name, as in "softmoe experts=2".
+        options = (
+            f"{name.rpartition('.')[2]}={word(own[name])}" if "." in name else word(own[name])
+            for name in shown
+            if name in own
+        )
+        words[place] = " ".join(options)
     return {id(row): (words[id(of[id(row)])], making[id(of[id(row)])]) for row in rows}
 
 
-def _words(name: str, value: Any) -> str:
-    """A choice by its option; a setting by its own name and value, as in "hidden=512"."""
-    return f"{name.rpartition('.')[2]}={word(value)}" if "." in name else word(value)
-
-
-def _told_apart(rows: Sequence[Row]) -> list[str]:
-    """The settings by which arms can be told apart: those that differ, without names that stand for others."""
+def _distinguishing(rows: Sequence[Row]) -> list[str]:
+    """The settings in which arms differ, without names of other settings."""
     return [name for name in differing(rows) if name not in (*NAMED_BY_THE_ASKER, "benchmark")]
 
 
@@ -65,21 +68,20 @@ def all_settings(rows: Iterable[Row]) -> dict[int, Settings]:
         names = (row.benchmark, row.activation, row.intervention, *(getattr(row, name) for name in NAMED_BY_THE_ASKER))
         place = (id(row.own), id(row.study), *names)
         if place not in known:
-            known[place] = settings(row)
+            known[place] = _settings(row)
         found[id(row)] = known[place]
     return found
 
 
 def task_of(row: Row) -> tuple[str, ...]:
     """Benchmark and game of a run."""
-    games = [f"{row.study[name]}" for name in GAMES if name in row.study]
-    return (row.benchmark, *games)
+    return row.benchmark, *(f"{row.study[name]}" for name in GAMES if name in row.study)
 
 
 def differing(rows: Sequence[Row]) -> list[str]:
-    """The settings in which runs of one benchmark differ; of a choice that differs its own settings are left out.
+    """The settings in which runs of one benchmark differ; if a choice differs, without its settings.
 
-    Names that stand for other settings (protocol, schedule, hyperparams) only where nothing else differs; so is the
+    Names of other settings (protocol, schedule, hyperparams) only if nothing else differs; the same holds for the
     benchmark.
     """
     of = all_settings(rows)
@@ -87,9 +89,8 @@ def differing(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         alike.setdefault(task_of(row), []).append(of[id(row)])
     names = sorted({name for each in alike.values() for name in varying(each)} - set(NAMED_BY_THE_ASKER))
-    if all(row.hyperparams in TUNED for row in rows):
-        chosen = [name for name in names if "." not in name]
-        names = [name for name in names if not (chosen and is_own(name))]
+    if all(row.hyperparams in TUNED for row in rows) and any("." not in name for name in names):
+        names = [name for name in names if not is_own(name)]
     names = [name for name in names if name.partition(".")[0] not in names or "." not in name]
     by_asker = [name for name in NAMED_BY_THE_ASKER if len({getattr(row, name) for row in rows}) > 1]
     return names or by_asker or (["benchmark"] if len(alike) > 1 else [])
@@ -98,26 +99,26 @@ def differing(rows: Sequence[Row]) -> list[str]:
 def chosen_setting(rows: Sequence[Row], by: str | None) -> str:
     """The setting that a word names, by its key or by the end of it; without a word the only one that differs.
 
-    Raises ConfigError, naming what differs.
+    Raises ConfigError, naming the settings that differ.
     """
-    there = differing(rows)
-    if by == ARM and _told_apart(rows):
+    names = differing(rows)
+    if by == ARM and _distinguishing(rows):
         return ARM
-    differ = f"the runs here differ in {some_of(there)}" if there else "the runs here differ in nothing but their seeds"
+    differ = f"the runs here differ in {some_of(names) if names else 'nothing but their seeds'}"
     if by is None:
-        if len(there) == 1:
-            return there[0]
-        advice = "say which, as in" if there else "train others, as with `intervention=none,l2_init`, and name"
+        if len(names) == 1:
+            return names[0]
+        advice = "say which, as in" if names else "train others, as with `intervention=none,l2_init`, and name"
         raise ConfigError(
-            f"Runs are compared by one setting, and {differ}; {advice} --by {(there or ['intervention'])[0]}"
-            f"{f', or --by {ARM} for all of these together' if len(there) > 1 else ''}."
+            f"Runs are compared by one setting, and {differ}; {advice} --by {(names or ['intervention'])[0]}"
+            f"{f', or --by {ARM} for all of these together' if len(names) > 1 else ''}."
         )
     name = by.removesuffix(".name")
     if name in SEEDS:
         raise ConfigError(
             f"Runs of different {name} are replicates of each other, which --by cannot compare; {differ}."
         )
-    keys = {key for each in all_settings(rows).values() for key in each}
+    keys = {key for settings in all_settings(rows).values() for key in settings}
     ends = sorted(key for key in keys if key.endswith(f".{name}"))
     if name in keys:
         return name
@@ -134,15 +135,13 @@ def is_own(name: str) -> bool:
 
 
 def comes_along(by: str, name: str, tuned: bool) -> bool:
-    """Whether a change of the setting `by` brings one of another setting, so that it is no other difference.
+    """Whether another setting changes with the setting `by`, so that it is no other difference.
 
-    A choice brings its own settings, a benchmark the network and the agent that it names itself; tuned: whether each
-    arm has hyperparameters that were chosen for it.
+    A choice changes its settings; a benchmark changes the network and the agent that it names. tuned: whether each arm
+    has hyperparameters that were chosen for it.
     """
     if name in NAMED_BY_THE_ASKER or name == by or name.startswith(f"{by}."):
         return True
     if by == "benchmark":
         return name.partition(".")[0] in {group for group, declared in groups().items() if "auto" in declared}
-    if by == "hyperparams":
-        return is_own(name)
-    return tuned and is_own(name)
+    return is_own(name) and (tuned or by == "hyperparams")

@@ -15,11 +15,9 @@ from pathlib import Path
 import tabulate
 
 from analysis.asked import write
-from analysis.coverage.laws import LAWS
-from analysis.coverage.methods import OF
-from analysis.coverage.simulate import Cell, Covered, Sizes, simulated
+from analysis.coverage.simulation import LAWS, OF, Cell, Covered, Sizes, simulated
 from analysis.reported.reported import lines_of
-from analysis.statistics.covered import FOLDER, file_of
+from analysis.statistics.method import FOLDER, file_of
 
 COLUMNS = ("of", "method", "distribution", "seeds", "tasks", "datasets", "intervals", "without", "coverage")
 

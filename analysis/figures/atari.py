@@ -1,12 +1,11 @@
-"""Returns along training on Atari, a panel for each game, beside what Dopamine publishes of its agents on that game.
+"""Returns along training on Atari, a panel for each game, together with those that Dopamine publishes of its agents.
 
 Its means over seeds are of training, as ours are, each over a million frames: at 10, 50, 100 and 200 million.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from analysis.figures.asked import Asked, Metrics
-from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.drawing import Asked, Drawing, Metrics, Panel, Series
 from analysis.figures.groups import Group, caption, groups
 from analysis.figures.style import MOST, POINTS
 from analysis.reported.reported import lines
@@ -24,15 +23,14 @@ PLACES = {"at_10M": 10.0, "at_50M": 50.0, "at_100M": 100.0, "at_200M": 200.0}
 
 
 def atari(asked: Asked) -> Drawing:
-    """The figure.  Raises ConfigError where no finished run is of Atari."""
+    """The figure.  Raises ConfigError if no finished run is of Atari."""
     rows = [row for row in asked.rows if row.benchmark.startswith("atari") and GAME in row.study]
-    row_of = {row.run: row for row in rows}
     found = groups(HEADLINE, rows)
     by_game: dict[str, list[Group]] = {}
     for group in found:
-        if run := next((run for _, cell in group.cells for run in cell.done), None):
-            by_game.setdefault(str(row_of[run].study[GAME]), []).append(group)
-    panels = [_panel(game, of, row_of, asked.metrics) for game, of in sorted(by_game.items())]
+        if group.runs:
+            by_game.setdefault(str(group.runs[0].study[GAME]), []).append(group)
+    panels = [_panel(game, of, asked.metrics) for game, of in sorted(by_game.items())]
     panels = [panel for panel in panels if any(series.runs for series in panel.series)]
     if not panels:
         raise ConfigError("No finished run has a curve on one game of Atari, as benchmark=atari has them.")
@@ -45,71 +43,42 @@ def atari(asked: Asked) -> Drawing:
     return Drawing("atari", "Atari beside published runs", panels, caption(found, rows, said))
 
 
-def _panel(game: str, of: Sequence[Group], row_of: Mapping[str, Row], metrics: Metrics) -> Panel:
+def _panel(game: str, of: Sequence[Group], metrics: Metrics) -> Panel:
+    from analysis.figures.courses import courses_of  # Polars: half a second
 
-    from analysis.figures.courses import binned, extents, lines_of, over_runs
-
-    cells = [(head, cell) for group in of for head, cell in group.cells if cell.done][:MOST]
-    firsts = [row_of[cell.done[0]] for _, cell in cells]
+    done = [(head, rows) for group in of for head, rows in group.done.items() if rows][:MOST]
+    firsts = [rows[0] for _, rows in done]
     names = [name for name in telling(row.study for row in firsts) if name != GAME]
-    several = len({head.label for head, _ in cells}) > 1
+    several = len({head.label for head, _ in done}) > 1
     labels = [
-        ", ".join(filter(None, [head.label if several or not names else "", words_of(row.study, names)]))
-        for (head, _), row in zip(cells, firsts, strict=True)
+        ", ".join(filter(None, [head.label if several or not names else "", words_of(rows[0].study, names)]))
+        for head, rows in done
     ]
     column = firsts[0].declared.curves[0]
-    line_of = lines_of([cell.done for _, cell in cells])
-    read = metrics(line_of["run"].to_list())
-    bins, _ = binned(read, column, extents(read))
-    having = set(bins["run"].to_list())
-    series = [
-        Series(
-            label=labels[line],
-            key=labels[line],
-            x=(points["place"] * FRAMES / MILLION).to_list(),
-            y=points["value"].to_list(),
-            y_sd=points["sd"].to_list(),
-            n=points["n"].to_list(),
-            runs=[run for run in cells[line][1].done if run in having],
-        )
-        for (line,), points in over_runs(bins, line_of, whole=False).group_by("line", maintain_order=True)
-        if isinstance(line, int)
-    ]
-    last = max((float(x) for one in series for x in one.x), default=0.0)
-    return Panel(
-        title=game.replace("_", " ").capitalize(),
-        x_label="million frames",
-        y_label=column.measure.title,
-        series=[*series, *_published(game, firsts), *_random(game, max(last, PLACES["at_200M"]))],
-        x_log=True,
-        band=True,
-    )
+    courses, _ = courses_of(metrics, column, [[row.run for row in rows] for _, rows in done])
+    series = []
+    for course in courses:
+        x = [place * FRAMES / MILLION for place in course.x]
+        label = labels[course.line]
+        series.append(Series(label, label, x, course.y, course.n, y_sd=course.sd, runs=course.runs))
+    last = max((x for one in series for x in one.x), default=0.0)
+    series += _published(game, firsts)
+    level = next((line["low"] for line in lines(ENDS) if line["where"] == f"{GAME}={game}" and line["low"]), None)
+    if level:  # a level line, from the first thousandth of a million frames on
+        ends = [0.001, max(last, PLACES["at_200M"])]
+        series.append(Series("random play", "", ends, [float(level)] * 2, [0, 0]))
+    title = game.replace("_", " ").capitalize()
+    return Panel(title, "million frames", column.measure.title, series, x_log=True, band=True)
 
 
 def _published(game: str, rows: Sequence[Row]) -> list[Series]:
-    """Of the agents and encoders that the runs have, and Dopamine, too."""
+    """The agents and encoders that the runs and Dopamine have."""
     ours = {(row.study.get("agent.name"), row.study.get("network.name")) for row in rows}
     found = []
     for line in lines(PUBLISHED):
         if line["game"] == game and (line["agent"], line["network"]) in ours:
             label = f"{line['agent'].replace('_', '-')}, {line['network']}, Dopamine's"
-            found.append(
-                Series(
-                    label=label,
-                    key=label,
-                    x=list(PLACES.values()),
-                    y=[float(line[name]) for name in PLACES],
-                    y_sd=[*[None] * (len(PLACES) - 1), float(line["at_200M_sd"])],
-                    n=[int(line["seeds"])] * len(PLACES),
-                    marker="own",
-                )
-            )
+            y, n = [float(line[name]) for name in PLACES], [int(line["seeds"])] * len(PLACES)
+            sd = [*[None] * (len(PLACES) - 1), float(line["at_200M_sd"])]
+            found.append(Series(label, label, [*PLACES.values()], y, n, y_sd=sd, marker="own"))
     return found
-
-
-def _random(game: str, last: float) -> list[Series]:
-    """Random play as a level line from the first thousandth of a million frames on; nothing where it is unknown."""
-    level = next(
-        (float(line["low"]) for line in lines(ENDS) if line["where"] == f"{GAME}={game}" and line["low"]), None
-    )
-    return [] if level is None else [Series("random play", "", [0.001, last], [level, level], [0, 0])]

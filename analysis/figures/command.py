@@ -1,4 +1,4 @@
-"""`python -m analysis figure NAME`: writes a figure as PDF, SVG and PNG, what it shows as CSV, and itself as JSON."""
+"""`python -m analysis figure NAME`: writes a figure as PDF, SVG and PNG, its data as CSV, and itself as JSON."""
 
 import argparse
 import sys
@@ -9,25 +9,23 @@ from pathlib import Path
 from analysis.asked import FILTERS, add_options, folder_of, places_of, rows_asked_for, write
 from analysis.derived.derived import WRITING, ActivationCurve, of_text
 from analysis.figures import style
-from analysis.figures.asked import Asked
-from analysis.figures.drawing import Drawing
+from analysis.figures.drawing import Asked, Drawing
+from analysis.figures.files import files_of, of_file
 from analysis.figures.named import FIGURES, READ_BY, SHAPES, named
-from analysis.figures.numbers import csv_text
 from analysis.figures.paper import SHIPPED, Paper, only
 from analysis.figures.shapes import ACTIVATIONS_FIGURE, figure
-from analysis.figures.static import pictures
-from analysis.figures.stored import as_json, of_file
 from analysis.frames import metrics_of
 from analysis.origin import ENDING, kind_of
 from plasticity_lab.errors import ConfigError
 
 OF_RUNS = {"store", "where", *FILTERS}
-"""The options that say which runs a figure is of."""
+"""The options that choose the runs of a figure."""
+NAMES = ", ".join((*FIGURES, *SHAPES))
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
-    """The options of the command, and what it does."""
-    words = f"which one: {', '.join((*FIGURES, *SHAPES))} (6 or F1 will do); or the .json of one, to draw it again"
+    """The options of the command, and the function that runs it."""
+    words = f"which one: {NAMES} (6 or F1 will do); or the .json of one, to draw it again"
     command.add_argument("name", nargs="?", help=words)
     command.add_argument(
         "--metric",
@@ -55,8 +53,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
 def _make(asked: argparse.Namespace) -> None:
     name, folder, drawing = _drawn(asked)
     drawing = only(drawing, asked.lines)
-    paper = Paper(asked.width, asked.font, asked.font_size, not asked.no_caption)
-    files = {**pictures(drawing, paper), "csv": csv_text(drawing).encode(), "json": as_json(drawing).encode()}
+    files = files_of(drawing, Paper(asked.width, asked.font, asked.font_size, not asked.no_caption))
     out = asked.out or folder
     for ending, content in files.items():
         write(out / f"{name}.{ending}", content)
@@ -65,12 +62,12 @@ def _make(asked: argparse.Namespace) -> None:
 
 
 def _drawn(asked: argparse.Namespace) -> tuple[str, Path, Drawing]:
-    """The name of the files, the folder where they go by default, and what is drawn.  Raises ConfigError."""
+    """The name of the files, the default folder for them, and the drawing.  Raises ConfigError."""
     if asked.name is None and asked.store and len(asked.store) == 1 and kind_of(asked.store[0]) == "figure":
         (file,), asked.store = asked.store, None
         asked.name = str(file)
     if asked.name is None:
-        raise ConfigError(f"Name a figure: {', '.join((*FIGURES, *SHAPES))}; or the .json of one, to draw it again.")
+        raise ConfigError(f"Name a figure: {NAMES}; or the .json of one, to draw it again.")
     if asked.name.endswith(ENDING):
         file = Path(asked.name)
         _check_read(asked, OF_RUNS | {*READ_BY}, f"{file} is drawn again as it is")
@@ -80,7 +77,11 @@ def _drawn(asked: argparse.Namespace) -> tuple[str, Path, Drawing]:
     _check_read(asked, unread, f"the figure {name} does not read it")
     if name in SHAPES:
         _check_read(asked, OF_RUNS - {"store"}, f"the figure {name} is of activations themselves, and of no runs")
-    return name, *(_of_shapes(name, asked) if name in SHAPES else _of_runs(name, asked))
+        folder = folder_of(asked)
+        return name, (folder if folder.is_dir() else Path()) / "figures", figure(name, _curves(asked.curves))
+    folder, rows = rows_asked_for(asked)
+    of_runs = Asked(rows, partial(metrics_of, places_of(asked), rows), asked.metric, asked.by)
+    return name, folder / "figures", FIGURES[name](of_runs)
 
 
 def _check_read(asked: argparse.Namespace, unread: Collection[str], why: str) -> None:
@@ -91,20 +92,8 @@ def _check_read(asked: argparse.Namespace, unread: Collection[str], why: str) ->
             raise ConfigError(f"--{option} would change nothing: {why}{readers}. Leave it out.")
 
 
-def _of_runs(name: str, asked: argparse.Namespace) -> tuple[Path, Drawing]:
-    folder, rows = rows_asked_for(asked)
-    metrics = partial(metrics_of, places_of(asked), rows)
-    return folder / "figures", FIGURES[name](Asked(rows, metrics, asked.metric, asked.by))
-
-
-def _of_shapes(name: str, asked: argparse.Namespace) -> tuple[Path, Drawing]:
-    """Into the store where there is one, else into a folder here: none is needed.  Raises ConfigError."""
-    folder = folder_of(asked)
-    return (folder if folder.is_dir() else Path()) / "figures", figure(name, _curves(asked.curves))
-
-
 def _curves(source: str | None) -> list[ActivationCurve] | None:
-    """Those of a file, or of standard input.  Raises ConfigError if it cannot be read."""
+    """The curves of a file, or of standard input.  Raises ConfigError if it cannot be read."""
     if source is None:
         return None
     if source == "-":

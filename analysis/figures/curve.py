@@ -1,4 +1,4 @@
-"""The course of one run as a picture: what it measured, a panel for each unit."""
+"""The course of one run: a panel for each unit as a picture, and the first of them as letters for a terminal."""
 
 import hashlib
 import json
@@ -20,18 +20,20 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT, DOTS = 8.0, 3.0, 150
 """Inches of a panel, and dots to each."""
 FEW_POINTS = 60
-"""Of more a line alone is drawn."""
+"""With more points, only the line is drawn."""
 COARSE_POINTS = 10
-"""Where there are fewer tasks than that, what is measured more often is drawn as often: one task would be one point."""
+"""With fewer tasks, a column that is measured more often is drawn as often: one task would be one point."""
 BEGINNING = 4096
 """Bytes of a PNG that hold its comment."""
+NARROWEST, LOWEST = 40, 8
+"""Signs across and lines down that a terminal needs for a readable curve."""
 
 
 def draw_curve(path: Path, table: pa.Table, declared: Declared, title: str, diverged_at: int | None) -> None:
     """Writes a PNG of a run's metrics, against its steps.  No screen is needed.  Raises StoreError.
 
-    table: as metrics.parquet has it. declared: what its columns are. diverged_at: the step at which the run diverged,
-    which gets a mark. A picture that was drawn of the same by the same code stays as it is.
+    table: as metrics.parquet has it. declared: the meaning of its columns. diverged_at: the step at which the run
+    diverged, which gets a mark. A picture that the same code drew of the same data stays as it is.
     """
     shows = _digest(table, declared, title, diverged_at)
     if _is_drawn(path, shows):
@@ -58,6 +60,34 @@ def draw_curve(path: Path, table: pa.Table, declared: Declared, title: str, dive
     write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=DOTS, metadata={"Comment": shows}))
 
 
+def terminal_curve(table: pa.Table, declared: Declared, title: str, width: int, height: int, colours: bool) -> str:
+    """The lines of the first panel of `draw_curve`, against the run's steps, within this width and height."""
+    import plotext
+
+    label, columns = panels_of(declared)[0]
+    plotext.clear_figure()
+    plotext.theme("pro" if colours else "clear")
+    plotext.plotsize(max(width, NARROWEST), max(height, LOWEST))
+    for column in columns:
+        rows, words = _rows_and_label(table, column)
+        points = zip(rows["step"].to_pylist(), _values(rows, column).tolist(), strict=True)
+        points = [(step, value) for step, value in points if value == value]  # not nan
+        if points:
+            plotext.plot(*zip(*points, strict=True), label=words, marker="braille" if len(points) > 1 else "dot")
+    plotext.title(title)
+    plotext.xlabel("step")
+    plotext.ylabel(label)
+    return str(plotext.build())
+
+
+def panels_of(declared: Declared) -> list[tuple[str, Sequence[Column]]]:
+    """The label of each panel, and its columns: those of one unit; a column without a unit has a panel of its own."""
+    panels: dict[str, list[Column]] = {}
+    for column in declared.curves:
+        panels.setdefault(column.measure.unit or column.measure.title, []).append(column)
+    return list(panels.items())
+
+
 def _digest(table: pa.Table, declared: Declared, title: str, diverged_at: int | None) -> str:
     """64 hex digits of all that a picture shows, and of the code that draws it."""
     digest = hashlib.sha256(Path(__file__).read_bytes())
@@ -78,44 +108,32 @@ def _is_drawn(path: Path, shows: str) -> bool:
         return False
 
 
-def panels_of(declared: Declared) -> list[tuple[str, Sequence[Column]]]:
-    """What stands beside each panel, and the columns in it: those of one unit; each without a unit has its own."""
-    panels: dict[str, list[Column]] = {}
-    for column in declared.curves:
-        panels.setdefault(column.measure.unit or column.measure.title, []).append(column)
-    return list(panels.items())
-
-
 def _draw(axes: "Axes", table: pa.Table, column: Column) -> None:
     """A column from rows of one kind; tasks that do not count (not `hard`) are pale."""
-    kind = kind_of(table, column)
-    rows = rows_of(table, kind)
+    rows, label = _rows_and_label(table, column)
     easy = rows.slice(0, 0)
-    if "hard" in rows.column_names and kind == "task":
+    if "hard" in rows.column_names and label.endswith(" task"):
         rows, easy = rows.filter(rows["hard"]), rows.filter(pc.invert(rows["hard"]))
-    label = f"{column.measure.title} of {'an' if kind[0] == 'e' else 'a'} {kind}"
     style = ".-" if len(rows) <= FEW_POINTS else "-"
-    (line,) = axes.plot(rows["step"].to_pylist(), values_of(rows, column), style, label=label)
+    (line,) = axes.plot(rows["step"].to_pylist(), _values(rows, column), style, label=label)
     if len(easy):
-        axes.plot(
-            easy["step"].to_pylist(), values_of(easy, column), ".", color=line.get_color(), alpha=0.3,
-            label=f"{label}, easy tasks",
-        )  # fmt: skip
+        steps, pale = easy["step"].to_pylist(), f"{label}, easy tasks"
+        axes.plot(steps, _values(easy, column), ".", color=line.get_color(), alpha=0.3, label=pale)
 
 
-def rows_of(table: pa.Table, kind: str) -> pa.Table:
-    """Those of one kind."""
+def _rows_and_label(table: pa.Table, column: Column) -> tuple[pa.Table, str]:
+    """The rows of the coarsest kind that measures a column often enough, else of the finest; and their label."""
+    kinds = column.own_kinds
+    kind = next((kind for kind in kinds if len(_of_kind(table, kind)) >= COARSE_POINTS), kinds[-1])
+    return _of_kind(table, kind), f"{column.measure.title} of {'an' if kind[0] == 'e' else 'a'} {kind}"
+
+
+def _of_kind(table: pa.Table, kind: str) -> pa.Table:
     # To compare with a word of Python's, pyarrow imports pandas, which takes a fifth of a second; so does `to_numpy`.
     words = {word.as_py(): word for word in table["kind"].unique()}
     return table.filter(pc.call_function("equal", [table["kind"], words[kind]])) if kind in words else table.slice(0, 0)
 
 
-def kind_of(table: pa.Table, column: Column) -> str:
-    """The coarsest kind of rows that measures a column and is there often enough, else the finest that does."""
-    kinds = column.own_kinds
-    return next((kind for kind in kinds if len(rows_of(table, kind)) >= COARSE_POINTS), kinds[-1])
-
-
-def values_of(rows: pa.Table, column: Column) -> NDArray[np.float64]:
+def _values(rows: pa.Table, column: Column) -> NDArray[np.float64]:
     """In the column's unit; a value that is missing is nan."""
     return column.measure.scale * np.array(rows[column.name].to_pylist(), dtype=np.float64)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.figures.asked import Asked
+from analysis.figures.drawing import Asked
 from analysis.names import ACTIVATIONS, BENCHMARKS, BODIES, display
 from analysis.rows import Row
 from analysis.tables.caption import data_line

@@ -1,6 +1,6 @@
-"""What moves first: the first task at which each measure leaves what it was over the first tasks, accuracy among them.
+"""What moves first: the first task at which each measure leaves its range over the first tasks, accuracy among them.
 
-A measure of the whole network that is looked at when tasks end; by its mean over seeds.
+The measures are of the whole network, at the end of tasks; by their mean over seeds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,10 +8,8 @@ from math import isfinite
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from analysis.figures.asked import Asked, Metrics
-from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.drawing import Asked, Drawing, Metrics, Panel, Series
 from analysis.figures.groups import Group, caption, headline_groups
-from analysis.rows import Row
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Column
 
@@ -19,27 +17,45 @@ if TYPE_CHECKING:
     import polars as pl
 
 FIRST, DEVIATIONS = 10, 3.0
-"""Tasks by which a measure's usual range is known, and how many of their standard deviations it must be away."""
+"""How many tasks make a measure's usual range, and how many of their standard deviations it must be away."""
 Left = Mapping[str, int | None]
-"""Column → the first task at which it has left its range, the first task being 1; None where it never does."""
+"""Column → the first task at which it has left its range, the first task being 1; None if it never does."""
 
 
 def early_warning(asked: Asked) -> Drawing:
     """The figure: a panel for each set of runs that share all but activation and seed, a row for each measure.
 
-    Raises ConfigError where no finished run has more tasks than those that make the range.
+    Raises ConfigError if no finished run has more tasks than those that make the range.
     """
-    row_of = {row.run: row for row in asked.rows}
     found = headline_groups(asked)
     panels: list[Panel] = []
     never: list[str] = []
     for group in found:
-        columns = _columns(group, row_of)
-        lines = {head.label: (head.name, cell.done, left_at(asked.metrics, cell.done, columns))
-                 for head, cell in group.cells if cell.done}  # fmt: skip
-        if any(at is not None for _, _, left in lines.values() for at in left.values()):
-            panels.append(_panel(group.title, columns, lines))
-            never += _never(columns, lines)
+        columns = _columns(group)
+        title_of = {column.name: column.measure.title for column in columns}
+        series: list[Series] = []
+        first: dict[str, int] = {}
+        stays: list[str] = []
+        for head, rows in group.done.items():
+            if not rows:
+                continue
+            runs = [row.run for row in rows]
+            left = left_at(asked.metrics, runs, columns)
+            moved = [(at, title_of[name]) for name, at in left.items() if at is not None]
+            for at, title in moved:
+                first[title] = min(at, first.get(title, at))
+            x, y = [at for at, _ in moved], [title for _, title in moved]
+            series.append(
+                Series(head.label, head.name, x, y, [len(runs)] * len(x), runs=runs, joined=False, marker="own")
+            )
+            if names := [title_of[name] for name, at in left.items() if at is None]:
+                stays.append(f"Never outside, {head.label}: {', '.join(names)}.")
+        if first:
+            never += stays
+            titles = [title for title in dict.fromkeys(title_of.values()) if title in first]
+            order = sorted(titles, key=lambda title: first[title])  # the measure that moves first at the top
+            label = "first task outside the usual range"
+            panels.append(Panel(group.title, label, "", series, categories=order, x_whole=True))
     if not panels:
         raise ConfigError(
             f"No measure of a finished run leaves the range of its first {FIRST} tasks, or no run has more tasks."
@@ -52,13 +68,13 @@ def early_warning(asked: Asked) -> Drawing:
 
 
 def left_at(metrics: Metrics, runs: Sequence[str], columns: Sequence[Column]) -> Left:
-    """When each column has left its range, of runs that are alike but for the seed."""
+    """When each column leaves its range, by its mean over these runs, which differ only in the seed."""
     import polars as pl  # half a second, which those who ask for another figure need not wait for
 
     read = metrics(runs)
-    there = [column.name for column in columns if column.name in read.collect_schema()]
-    means = read.filter(pl.col("kind") == "task").group_by("task").agg(pl.col(there).mean()).sort("task").collect()
-    return {name: _left(means[name]) for name in there}
+    names = [column.name for column in columns if column.name in read.collect_schema()]
+    means = read.filter(pl.col("kind") == "task").group_by("task").agg(pl.col(names).mean()).sort("task").collect()
+    return {name: _left(means[name]) for name in names}
 
 
 def _left(means: "pl.Series") -> int | None:
@@ -70,38 +86,11 @@ def _left(means: "pl.Series") -> int | None:
     return next((at for at, value in enumerate(values, 1) if at > FIRST and abs(value - usual) > room), None)
 
 
-def _columns(group: Group, row_of: Mapping[str, Row]) -> list[Column]:
-    """Of tasks: what agents measure, and what diagnostics do of the whole network.
+def _columns(group: Group) -> list[Column]:
+    """The columns of tasks: those of agents, and those of diagnostics for the whole network.
 
-    A column that begins with the name of another is of one place, or says how well that one is known.
+    A column that begins with the name of another is for one place, or for the precision of the other.
     """
-    runs = [run for _, cell in group.cells for run in cell.done]
-    named = {column.name: column for run in runs for column in row_of[run].declared.columns_of("task")}
+    named = {column.name: column for row in group.runs for column in row.declared.columns_of("task")}
     whole = [name for name in named if not any(name.startswith(f"{other}_") for other in named)]
     return [named[name] for name in whole]
-
-
-def _panel(title: str, columns: Sequence[Column], lines: Mapping[str, tuple[str, Sequence[str], Left]]) -> Panel:
-    """The measure that moves first at the top."""
-    first = {
-        column.measure.title: min(found)
-        for column in columns
-        if (found := [at for _, _, left in lines.values() if (at := left.get(column.name)) is not None])
-    }
-    order = sorted(first, key=lambda name: first[name])
-    title_of = {column.name: column.measure.title for column in columns}
-    series = []
-    for label, (key, runs, left) in lines.items():
-        points = [(at, title_of[name]) for name, at in left.items() if at is not None]
-        x, y = [at for at, _ in points], [name for _, name in points]
-        series.append(Series(label, key, x, y, [len(runs)] * len(points), runs=list(runs), joined=False, marker="own"))
-    return Panel(title, "first task outside the usual range", "", series, categories=order, x_whole=True)
-
-
-def _never(columns: Sequence[Column], lines: Mapping[str, tuple[str, Sequence[str], Left]]) -> list[str]:
-    """Of each line, the measures that stay within their range."""
-    title_of = {column.name: column.measure.title for column in columns}
-    stays = {
-        label: [title_of[name] for name, at in left.items() if at is None] for label, (_, _, left) in lines.items()
-    }
-    return [f"Never outside, {label}: {', '.join(names)}." for label, names in stays.items() if names]

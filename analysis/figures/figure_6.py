@@ -4,17 +4,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analysis.figures.asked import Asked
-from analysis.figures.cycles import Arm, Cycled, body_name, cycled
-from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.cycles import Cycled, body_name, cycled
+from analysis.figures.drawing import Asked, Drawing, Panel, Series
 from analysis.figures.style import MOST
-from analysis.statistics.bounded import spread
-from analysis.statistics.covered import MANY, with_coverage
 from analysis.statistics.interval import Interval, interval
 from analysis.statistics.iqm import iqm
-from analysis.statistics.method import PERCENTILE, Method, Methods, shared
+from analysis.statistics.method import MANY, PERCENTILE, Method, Methods, shared, with_coverage
 from analysis.statistics.normalise import Normalised, normalise, scored
-from analysis.statistics.plasticity_score import bounded
+from analysis.statistics.plasticity_score import bounded, spread
 from analysis.tables.scores import PUBLISHED
 from plasticity_lab.errors import ConfigError
 
@@ -26,7 +23,7 @@ WHAT = (
 
 
 def figure_6(asked: Asked) -> Drawing:
-    """The figure.  Raises ConfigError where no run has finished a cycle of bodies, or there is no score."""
+    """The figure.  Raises ConfigError if no run has finished a cycle of bodies, or there is no score."""
     panels, said, reasons = [], [], []
     for found in cycled(asked):
         made = normalise({arm.label: arm.returns[-1, 0] for arm in found.arms})
@@ -38,14 +35,15 @@ def figure_6(asked: Asked) -> Drawing:
         panels += _panels(found, made, methods)
         words = WHAT.format(*_bands(found, methods), *made.percentiles, made.floor)
         said += [words] if words not in said else []
-        said += [_bounds(found, made), *found.caption]
+        ends = (f"{body_name(body)} {low:,.1f} and {high:,.1f}" for body, low, high in _ends(found, made))
+        said += [f"0 and 1 are {', '.join(ends)}.", *found.caption]
     if not panels:
         raise ConfigError(" ".join(reasons))
     return Drawing("figure6", "Plasticity score over the cycles", panels, [*said, *reasons])
 
 
 def _bands(found: Cycled, methods: Methods) -> tuple[str, str]:
-    """What the band is, and what it is in the panel beside."""
+    """The words for the band, and for the band of the panel with the paper's intervals."""
     method, published = methods["score"], methods.get("published", PERCENTILE)
     runs = min((len(arm.runs) for arm in found.arms if len(arm.runs) > 1), default=MANY)
     ours, theirs = (with_coverage(each, "score", runs, 1) for each in (method, published))
@@ -54,7 +52,7 @@ def _bands(found: Cycled, methods: Methods) -> tuple[str, str]:
 
 
 def _panels(found: Cycled, made: Normalised, methods: Methods) -> list[Panel]:
-    """The scores with their bands, and beside them with the paper's."""
+    """The scores with their bands, and with the paper's bands."""
     method, published = methods["score"], methods.get("published", PERCENTILE)
     if method.name == PERCENTILE.name:
         return [_panel(found, found.title, _published(found, made, method))]
@@ -65,36 +63,26 @@ def _panels(found: Cycled, made: Normalised, methods: Methods) -> list[Panel]:
 
 
 def _panel(found: Cycled, title: str, stages: Sequence[Sequence[Interval]]) -> Panel:
-    """stages: of each arm the score of each stage."""
-    lines = sorted(
-        (_line(arm, scores) for arm, scores in zip(found.arms, stages, strict=True)),
-        key=lambda line: -np.mean([float(y) for y in line.y[-len(found.bodies) :]]),
-    )
-    return Panel(
-        title=title,
-        x_label=f"stage: {', '.join(map(body_name, found.bodies))} in turn",
-        y_label="plasticity score",
-        series=lines[:MOST],
-        x_whole=True,
-        band=True,
-        labels=True,
-    )
-
-
-def _line(arm: Arm, scores: Sequence[Interval]) -> Series:
-    return Series(
-        label=arm.label,
-        key=arm.activation,
-        x=[*range(1, len(scores) + 1)],
-        y=[score.number for score in scores],
-        y_range=[score.ends for score in scores],
-        n=[len(arm.runs)] * len(scores),
-        runs=arm.runs,
-    )
+    """stages: the score of each stage, for each arm."""
+    lines = [
+        Series(
+            label=arm.label,
+            key=arm.activation,
+            x=[*range(1, len(scores) + 1)],
+            y=[score.number for score in scores],
+            y_range=[score.ends for score in scores],
+            n=[len(arm.runs)] * len(scores),
+            runs=arm.runs,
+        )
+        for arm, scores in zip(found.arms, stages, strict=True)
+    ]
+    lines.sort(key=lambda line: -np.mean([float(y) for y in line.y[-len(found.bodies) :]]))
+    label = f"stage: {', '.join(map(body_name, found.bodies))} in turn"
+    return Panel(title, label, "plasticity score", lines[:MOST], x_whole=True, band=True, labels=True)
 
 
 def _by_student(found: Cycled, made: Normalised, method: Method) -> list[list[Interval]]:
-    """By bounds that are drawn anew with the runs."""
+    """The scores with bounds that are drawn with the runs."""
     returns = {arm.label: arm.returns[:, 0] for arm in found.arms}
     drawn = spread(returns, _stages, method, made.floor, made.percentiles)
     intervals = []
@@ -113,7 +101,7 @@ def _stages(scores_RCNM: np.ndarray) -> np.ndarray:
 
 
 def _published(found: Cycled, made: Normalised, method: Method) -> list[list[Interval]]:
-    """As the paper has it: runs are drawn from scores that stay."""
+    """The scores with the paper's intervals: runs are drawn, and their scores stay."""
     intervals = []
     for arm in found.arms:
         scores_SN = np.moveaxis(scored(arm.returns[:, 0], *made.bounds, made.floor), 1, 2).reshape(-1, len(arm.runs))
@@ -121,11 +109,6 @@ def _published(found: Cycled, made: Normalised, method: Method) -> list[list[Int
             [interval(scores, "iqm", method, name=f"{arm.label} {at}") for at, scores in enumerate(scores_SN)]
         )
     return intervals
-
-
-def _bounds(found: Cycled, made: Normalised) -> str:
-    ends = (f"{body_name(body)} {low:,.1f} and {high:,.1f}" for body, low, high in _ends(found, made))
-    return f"0 and 1 are {', '.join(ends)}."
 
 
 def _ends(found: Cycled, made: Normalised) -> Iterator[tuple[str, float, float]]:

@@ -1,11 +1,9 @@
 """Figure C1: accuracy against dead units and against gradient norms; each point is a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from analysis.figures.asked import Asked
-from analysis.figures.correlated import correlation_said
-from analysis.figures.drawing import Drawing, Panel, Series
-from analysis.figures.groups import Group, caption, headline_groups
+from analysis.figures.drawing import Asked, Drawing, Panel, Series, with_unit
+from analysis.figures.groups import Group, caption, correlation_said, headline_groups
 from analysis.figures.slopes import DEAD
 from analysis.names import ACTIVATIONS, display, metric
 from analysis.reported.reported import lines
@@ -13,25 +11,23 @@ from analysis.rows import Row
 from plasticity_lab.errors import ConfigError
 
 AGAINST = {DEAD: "accuracy and dead units", "gradient_norm": "accuracy and gradient norms"}
-"""Summary of a diagnostic → what `claims_correlations.csv` calls its correlation."""
+"""Summary of a diagnostic → the name of its correlation in `claims_correlations.csv`."""
 
 
 def figure_c1(asked: Asked) -> Drawing:
-    """The figure.  Raises ConfigError where no finished run has dead units or a gradient norm."""
-    row_of = {row.run: row for row in asked.rows}
+    """The figure.  Raises ConfigError if no finished run has dead units or a gradient norm."""
     panels: list[Panel] = []
     said: list[str] = []
     drawn: list[Group] = []
     for group in headline_groups(asked):
-        done = [row_of[run] for _, cell in group.cells for run in cell.done]
         before = len(panels)
         for name, words in AGAINST.items():
-            there = [row for row in done if row.summary.get(name) is not None and _accuracy(row) is not None]
-            if there:
-                panels.append(_panel(group, there, name))
-                x, y = [row.summary[name] for row in there], [_accuracy(row) or 0.0 for row in there]
+            rows = [row for row in group.runs if None not in (row.summary.get(name), _accuracy(row))]
+            if rows:
+                panels.append(_panel(group, rows, name))
+                x, y = [row.summary[name] for row in rows], [_accuracy(row) or 0.0 for row in rows]
                 said.append(correlation_said("Figure C1", words, x, y, "runs", group.title))
-                said += _claims(group, there) if name == DEAD else []
+                said += _claims(group, rows) if name == DEAD else []
         drawn += [group] if len(panels) > before else []
     if not panels:
         raise ConfigError("No finished run has dead units or a gradient norm; diagnostics=case_studies measures both.")
@@ -62,28 +58,19 @@ def _panel(group: Group, rows: Sequence[Row], name: str) -> Panel:
         )
         for activation, of in by_activation.items()
     ]
-    across, up = (f"{each.title}{f' ({each.unit})' if each.unit else ''}" for each in (x, y))
-    return Panel(group.title, across, up, series)
+    return Panel(group.title, with_unit(x.title, x), with_unit(y.title, y), series)
 
 
 def _claims(group: Group, rows: Sequence[Row]) -> list[str]:
-    """What the text says of accuracy where few and where many units are dead, beside the runs here."""
+    """The text's claims on accuracy if few and if many units are dead, and the accuracies of the runs here."""
     said = []
+    scale = metric(rows[0].declared.headline, [rows[0].declared]).scale
     for line in lines("claims_dead_units.csv"):
         if line["of"] == "accuracy":
             low, high = float(line["from"]), float(line["to"])
             inside = [row for row in rows if low <= 100 * row.summary[DEAD] <= high]
-            said.append(f"{group.title}. {line['said_in']}: {_words(line)}; here {_range(inside)}.")
+            values = sorted((_accuracy(row) or 0.0) * scale for row in inside)
+            here = f"{values[0]:.1f} to {values[-1]:.1f} % over {len(values)} runs" if values else "no run"
+            claim = f"accuracy {line['said']} % with {line['from']} to {line['to']} % of units dead"
+            said.append(f"{group.title}. {line['said_in']}: {claim}; here {here}.")
     return said
-
-
-def _words(line: Mapping[str, str]) -> str:
-    return f"accuracy {line['said']} % with {line['from']} to {line['to']} % of units dead"
-
-
-def _range(rows: Sequence[Row]) -> str:
-    if not rows:
-        return "no run"
-    scale = metric(rows[0].declared.headline, [rows[0].declared]).scale
-    values = sorted((_accuracy(row) or 0.0) * scale for row in rows)
-    return f"{values[0]:.1f} to {values[-1]:.1f} % over {len(values)} runs"

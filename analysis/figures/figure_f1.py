@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from analysis.figures.asked import Asked
 from analysis.figures.cycles import Arm, body_name, cycled
-from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.drawing import Asked, Drawing, Panel, Series
 from analysis.statistics.gap import gaps
 from analysis.statistics.normalise import FLOOR, failed
 from plasticity_lab.errors import ConfigError
@@ -16,7 +15,7 @@ WHAT = (
 
 
 def figure_f1(asked: Asked) -> Drawing:
-    """The figure.  Raises ConfigError where no run has finished a cycle of bodies, or none was tested."""
+    """The figure.  Raises ConfigError if no run has finished a cycle of bodies, or none was tested."""
     panels, said = [], [WHAT]
     several = cycled(asked)
     for found in several:
@@ -24,7 +23,11 @@ def figure_f1(asked: Asked) -> Drawing:
         if not tested:
             continue
         of = f" · {found.title}" if len(several) > 1 else ""
-        panels += [_panel(f"{body_name(body)}{of}", tested, at) for at, body in enumerate(found.bodies)]
+        cycles = [f"cycle {cycle + 1}" for cycle in range(tested[0].returns.shape[0])]
+        for at, body in enumerate(found.bodies):
+            series = [_row(arm, at, cycles) for arm in tested]
+            title = f"{body_name(body)}{of}"
+            panels.append(Panel(title, "", "gap (return)", series, x_categories=cycles, heat="around 0"))
         lost = sum(int(failed(arm.returns).any(axis=1).sum()) for arm in tested)
         if lost:
             said.append(
@@ -35,18 +38,6 @@ def figure_f1(asked: Asked) -> Drawing:
     if not panels:
         raise ConfigError("No run was tested after its stages; benchmark.test_episodes says how often.")
     return Drawing("figureF1", "Generalization gap by cycle", panels, said)
-
-
-def _panel(title: str, arms: list[Arm], body: int) -> Panel:
-    cycles = [f"cycle {cycle + 1}" for cycle in range(arms[0].returns.shape[0])]
-    return Panel(
-        title=title,
-        x_label="",
-        y_label="gap (return)",
-        series=[_row(arm, body, cycles) for arm in arms],
-        x_categories=cycles,
-        heat="around 0",
-    )
 
 
 def _row(arm: Arm, body: int, cycles: list[str]) -> Series:

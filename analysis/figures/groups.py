@@ -1,16 +1,18 @@
 """The runs of a store as figures take them: the cells of a table, a group for each column of it.
 
-Figures so show what tables show: runs of different settings, data or protocols never meet in one point.
+So figures show the same numbers as tables: runs of different settings, data or protocols never meet in one point.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 
-from analysis.figures.asked import Asked
-from analysis.figures.drawing import Marker, Series
+from analysis.figures.drawing import Asked, Marker, Series
 from analysis.outcomes import over_tasks
+from analysis.reported.reported import lines as reported
 from analysis.rows import Row
+from analysis.statistics.correlation import pearson
 from analysis.tables.build import build
 from analysis.tables.declared.headline import HEADLINE
 from analysis.tables.made_by import made_lines
@@ -18,31 +20,42 @@ from analysis.tables.result import Cell, Heading, Result
 from analysis.tables.table import Table
 
 NAMED = 8
-"""How many cells that are not whole a caption names one by one."""
+"""How many incomplete cells a caption names one by one."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """A column of a table: its runs share all but the activation, its own settings and the seed."""
+    """A column of a table: its runs share all but the activation, its settings and the seed.
+
+    done: heading of a cell → its finished runs.
+    """
 
     title: str
     result: Result
     column: Heading
     cells: Sequence[tuple[Heading, Cell]]
+    done: dict[Heading, list[Row]]
+
+    @property
+    def runs(self) -> list[Row]:
+        """Its finished runs."""
+        return [row for rows in self.done.values() for row in rows]
 
 
 def groups(table: Table[Result], rows: Sequence[Row], metric: str | None = None) -> list[Group]:
-    """The columns of that table of the rows; metric: None for the table's own, else what each agent names first."""
+    """The columns of that table of the rows; metric: None for the table's, else each agent's main metric."""
     results = build(table, rows, metric)
-    several = [name for result in results for name in result.selection]
-    told = [name for name in dict.fromkeys(several) if len({result.selection.get(name) for result in results}) > 1]
+    row_of = {row.run: row for row in rows}
+    names = dict.fromkeys(name for result in results for name in result.selection)
+    told = [name for name in names if len({result.selection.get(name) for result in results}) > 1]
     found = []
     for result in results:
         words = ", ".join(result.selection[name] for name in told if name in result.selection)
         for column in result.columns:
             title = f"{column.label} · {words}" if words else column.label
             cells = [(head, cell) for head in result.rows if (cell := result.cells.get((head, column)))]
-            found.append(Group(title, result, column, cells))
+            done = {head: [row_of[run] for run in cell.done] for head, cell in cells}
+            found.append(Group(title, result, column, cells, done))
     return found
 
 
@@ -54,7 +67,7 @@ def headline_groups(asked: Asked) -> list[Group]:
 
 
 def dots(label: str, marker: Marker, cells: Sequence[tuple[Heading, Cell]]) -> Series:
-    """A row of dots: the means of cells that have one, with their SD over seeds, beside the names of their rows."""
+    """A row of dots: the means of cells, with their SD over seeds, next to the names of their rows."""
     return Series(
         label=label,
         key="",
@@ -68,32 +81,48 @@ def dots(label: str, marker: Marker, cells: Sequence[tuple[Heading, Cell]]) -> S
     )
 
 
-def selection(groups: Sequence[Group]) -> str:
-    """Protocol, schedule and hyperparameters that all of them share, in words."""
-    shared: dict[str, set[str]] = {}
-    for group in groups:
-        for name, value in group.result.selection.items():
-            shared.setdefault(name, set()).add(value)
-    words = [f"{name} {values.pop()}" for name, values in shared.items() if len(values) == 1]
-    return ", ".join(word for word in words if word != "intervention none")
+def means(
+    label: str,
+    key: str,
+    points: Sequence[tuple[float, Sequence[float]]],
+    runs: Sequence[str] = (),
+    scale: float = 1.0,
+    joined: bool = True,
+) -> Series:
+    """The means of the values at each x, with their SD.  scale: from the values to the unit."""
+    return Series(
+        label=label,
+        key=key,
+        x=[x for x, _ in points],
+        y=[fmean(values) * scale for _, values in points],
+        y_sd=[stdev(values) * scale if len(values) > 1 else None for _, values in points],
+        n=[len(values) for _, values in points],
+        runs=runs,
+        joined=joined,
+        marker="own",
+    )
 
 
 def caption(groups: Sequence[Group], rows: Sequence[Row], first: str) -> list[str]:
-    """What must be said below a figure: what it shows, the data of each panel, which runs are not in it, and what
-    computed them.
+    """The sentences below a figure: its content, the data of each panel, runs that are not in it, and what computed
+    them.
     """
     data: dict[str, list[str]] = {}
+    choices: dict[str, set[str]] = {}
     for group in groups:
         data.setdefault(group.column.data, []).append(group.column.label)
-    shared = selection(groups)
-    lines = [first, *([f"All runs: {shared}."] if shared else [])]
+        for name, value in group.result.selection.items():
+            choices.setdefault(name, set()).add(value)
+    shared = [f"{name} {values.pop()}" for name, values in choices.items() if len(values) == 1]
+    shared = [words for words in shared if words != "intervention none"]
+    lines = [first, *([f"All runs: {', '.join(shared)}."] if shared else [])]
     lines += [f"{', '.join(dict.fromkeys(labels))}: {words}." for words, labels in data.items()]
     mixes = {f"{head.label} on {group.title}": cell.mixed for group in groups for head, cell in group.cells}
     return [*lines, *not_shown(groups), *made_lines(rows, mixes)]
 
 
 def not_shown(groups: Iterable[Group]) -> list[str]:
-    """Which runs no point has, and why; which it has although they collapsed, and of which tasks means are not."""
+    """Runs that are in no point, and why; then remarks on the runs that are: collapsed, or over some tasks only."""
     totals: Counter[str] = Counter()
     flags: Counter[str] = Counter()
     named = []
@@ -107,14 +136,13 @@ def not_shown(groups: Iterable[Group]) -> list[str]:
             counts |= {"not finished": max(absent, 0), **without}
             totals.update({what: many for what, many in counts.items() if many})
             flags.update({"collapsed": cell.collapsed, **cell.flagged})
-            if words := ", ".join(f"{many} {what}" for what, many in counts.items() if many):
+            if words := _counted(counts):
                 named.append(f"{head.label} on {group.title} ({words} of {cell.expected})")
     lines = []
     if totals:
-        words = ", ".join(f"{many} {what}" for what, many in totals.items())
         more = f"; and {len(named) - NAMED} more cells" if len(named) > NAMED else ""
-        lines.append(f"Not in the means: runs {words}: {'; '.join(named[:NAMED])}{more}.")
-    if words := ", ".join(f"{many} {flag}" for flag, many in flags.items() if many):
+        lines.append(f"Not in the means: runs {_counted(totals)}: {'; '.join(named[:NAMED])}{more}.")
+    if words := _counted(flags):
         lines.append(f"Of the runs in the means: {words}.")
     if tasks:
         lines.append(
@@ -122,3 +150,24 @@ def not_shown(groups: Iterable[Group]) -> list[str]:
             f"are over {over_tasks(tasks)}."
         )
     return lines
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{many} {what}" for what, many in counts.items() if many)
+
+
+def correlation_said(said_in: str, of: str, x: Sequence[float], y: Sequence[float], points: str, title: str) -> str:
+    """Our correlation with its interval and p, and the paper's.
+
+    said_in, of: as `claims_correlations.csv` has them. points: what the pairs are, in words. title: of the runs.
+    """
+    found = pearson(x, y)
+    if found.r is None or found.p is None:
+        ours = f"none, since {found.reason}"
+    else:
+        interval = "" if found.low is None else f" [{found.low:.2f}, {found.high:.2f}]"
+        ours = f"r = {found.r:.2f}{interval}, p = {found.p:.2g}"
+    known = reported("claims_correlations.csv")
+    paper = next((line for line in known if (line["said_in"], line["of"]) == (said_in, of)), None)
+    theirs = "" if paper is None else f"; the paper's r = {paper['r']}, p = {paper['p']}"
+    return f"Pearson's correlation of {of} ({title}), over {found.n} {points}: {ours}{theirs}."

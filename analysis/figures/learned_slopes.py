@@ -1,11 +1,11 @@
 """Figures C2 and C3: the course of the slopes that PReLU learns, by place, as quantiles; and how many are small."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from analysis.figures.asked import Asked
-from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.drawing import Asked, Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, groups
 from analysis.rows import Row
 from analysis.tables.declared.headline import HEADLINE
@@ -15,22 +15,20 @@ if TYPE_CHECKING:
     import polars as pl
 
 MEDIAN, LOW, HIGH, SMALL = "slope_median", "slope_q25", "slope_q75", "slope_small"
-"""Columns of the diagnostic learned_slopes; those of a place have its name behind them."""
+"""Columns of the diagnostic learned_slopes; a column of a place has its name behind them."""
 LINES = {"slope_max": "greatest", MEDIAN: "median", "slope_min": "least"}
 SCOPES = {"figureC2": ("neuron",), "figureC3": ("global", "layer")}
 
 
 def learned_slopes(name: str, asked: Asked) -> Drawing:
-    """The figure of the scopes that it shows.  Raises ConfigError where no finished run has learned slopes."""
+    """The figure of its scopes.  Raises ConfigError if no finished run has learned slopes."""
     rows = [row for row in asked.rows if row.own.get("activation.scope") in SCOPES[name]]
-    row_of = {row.run: row for row in rows}
     panels: list[Panel] = []
     drawn: list[Group] = []
     for group in groups(HEADLINE, rows):
         by_scope: dict[str, list[Row]] = {}
-        for _, cell in group.cells:
-            for run in cell.done:
-                by_scope.setdefault(str(row_of[run].own["activation.scope"]), []).append(row_of[run])
+        for row in group.runs:
+            by_scope.setdefault(str(row.own["activation.scope"]), []).append(row)
         found = [panel for scope, of in by_scope.items() for panel in _panels(asked, scope, of, name == "figureC2")]
         panels += found
         drawn += [group] if found else []
@@ -43,39 +41,35 @@ def learned_slopes(name: str, asked: Asked) -> Drawing:
         "Mean over seeds of quantiles over a place's slopes; the band is from the lower quartile to the upper one. The "
         "zone that Section 3 finds for Leaky-ReLU is 0.6 to 0.9."
     )
+    columns = [column for row in rows for column in row.declared.columns if column.name == SMALL]
+    epsilons = [f"{title}: that is ε." for title in dict.fromkeys(column.measure.title for column in columns)]
     title = f"Slopes that PReLU learns, scope {' and '.join(SCOPES[name])}"
-    return Drawing(name, title, panels, [*caption(drawn, rows, said), *_epsilon(rows)])
+    return Drawing(name, title, panels, [*caption(drawn, rows, said), *epsilons])
 
 
 def _panels(asked: Asked, scope: str, rows: Sequence[Row], shows_small: bool) -> list[Panel]:
-    """One for each place, or for the whole network where all share one slope; and the shares that are small."""
-    columns = [column for column in rows[0].declared.columns if column.name.startswith(MEDIAN)]
+    """One for each place, or for the whole network if all share one slope; and the shares that are small."""
+    columns = [column.name for column in rows[0].declared.columns if column.name.startswith(MEDIAN)]
     if not columns:
         return []
-    means, kind = _means(asked, [row.run for row in rows])
-    whole = [""] if scope == "global" else [column.name.removeprefix(MEDIAN) for column in columns]
-    places = [place for place in whole if place] or [""]
     runs = [row.run for row in rows]
-    panels = [_quantiles(means, kind, scope, place, runs) for place in places]
+    means, kind = _means(asked, runs)
+    places = [""] if scope == "global" else [place for name in columns if (place := name.removeprefix(MEDIAN))] or [""]
+    panels = []
+    for place in places:
+        greatest, median, least = (_line(means, kind, f"{name}{place}", words, runs) for name, words in LINES.items())
+        ends = list(zip(means[f"{LOW}{place}"].to_list(), means[f"{HIGH}{place}"].to_list(), strict=True))
+        title = f"PReLU ({scope}){f', {_name(place)}' if place else ''}"
+        series = [greatest, replace(median, y_range=ends), least]
+        panels.append(Panel(title, kind, "slope", series, x_whole=True, band=True))
     if shows_small and f"{SMALL}{places[0]}" in means.columns:
-        series = [
-            _line(means, kind, f"{SMALL}{place}", place.lstrip("_") or "network", runs, scale=100.0) for place in places
-        ]
+        series = [_line(means, kind, f"{SMALL}{place}", _name(place) or "network", runs, 100.0) for place in places]
         panels.append(Panel(f"PReLU ({scope}): slopes below ε", kind, "% of slopes", series, x_whole=True))
     return panels
 
 
-def _quantiles(means: "pl.DataFrame", kind: str, scope: str, place: str, runs: Sequence[str]) -> Panel:
-    series = [_line(means, kind, f"{name}{place}", words, runs) for name, words in LINES.items()]
-    ends = list(zip(means[f"{LOW}{place}"].to_list(), means[f"{HIGH}{place}"].to_list(), strict=True))
-    median = series[1]
-    banded = Series(median.label, median.key, median.x, median.y, median.n, y_range=ends, runs=runs)
-    return Panel(_title(scope, place), kind, "slope", [series[0], banded, series[2]], x_whole=True, band=True)
-
-
-def _title(scope: str, place: str) -> str:
-    where = f", {place.lstrip('_')}" if place else ""
-    return f"PReLU ({scope}){where}"
+def _name(place: str) -> str:
+    return place.lstrip("_")
 
 
 def _line(means: "pl.DataFrame", kind: str, column: str, label: str, runs: Sequence[str], scale: float = 1.0) -> Series:
@@ -84,23 +78,17 @@ def _line(means: "pl.DataFrame", kind: str, column: str, label: str, runs: Seque
 
 
 def _means(asked: Asked, runs: Sequence[str]) -> tuple["pl.DataFrame", str]:
-    """Means over runs by epoch where these were looked at, else by task; and which of the two."""
+    """Means over runs by epoch if slopes are measured then, else by task; and which of the two."""
     import polars as pl  # half a second, which those who ask for another figure need not wait for
 
     read = asked.metrics(runs)
     names = [name for name in read.collect_schema() if name.startswith("slope_")]
     for kind in ("epoch", "task"):
-        there = read.filter((pl.col("kind") == kind) & pl.col(MEDIAN).is_not_null())
-        means = there.group_by(kind).agg(pl.col(names).mean(), n=pl.len()).sort(kind).collect()
+        measured = read.filter((pl.col("kind") == kind) & pl.col(MEDIAN).is_not_null())
+        means = measured.group_by(kind).agg(pl.col(names).mean(), n=pl.len()).sort(kind).collect()
         if len(means):
             return means, kind
     return pl.DataFrame(schema={"task": pl.Int64, "n": pl.Int64, **dict.fromkeys(names, pl.Float64)}), "task"
-
-
-def _epsilon(rows: Sequence[Row]) -> list[str]:
-    """The ε of the shares that are small, as the diagnostic's column is called."""
-    titles = [column.measure.title for row in rows for column in row.declared.columns if column.name == SMALL]
-    return [f"{title}: that is ε." for title in dict.fromkeys(titles)]
 
 
 FIGURES: Mapping[str, Callable[[Asked], Drawing]] = {name: partial(learned_slopes, name) for name in SCOPES}

@@ -5,10 +5,9 @@ Those of `SHAPES` are of activations themselves and need no runs.
 
 from collections.abc import Callable
 
-from analysis.figures.asked import Asked
 from analysis.figures.atari import atari
 from analysis.figures.curves import curves
-from analysis.figures.drawing import Drawing
+from analysis.figures.drawing import Asked, Drawing
 from analysis.figures.early_warning import early_warning
 from analysis.figures.figure_6 import figure_6
 from analysis.figures.figure_c1 import figure_c1

@@ -1,4 +1,4 @@
-"""How what runs come to depends on one of their settings: a line for each activation over the values of the setting."""
+"""How a metric depends on one setting of the runs: a line for each activation over the values of the setting."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -6,8 +6,7 @@ from math import isfinite
 from typing import Any, TypeGuard
 
 from analysis.conf import groups as choices
-from analysis.figures.asked import Asked
-from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.drawing import Asked, Drawing, Panel, Series, with_unit
 from analysis.figures.groups import Group, caption, groups
 from analysis.figures.style import MOST
 from analysis.names import ACTIVATIONS, display
@@ -15,56 +14,63 @@ from analysis.outcomes import ended, why_none
 from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, key, varying
 from analysis.setting_words import telling, words_of
 from analysis.tables.declared.headline import HEADLINE
-from analysis.tables.result import Cell
 from plasticity_lab.errors import ConfigError
 
 WIDE, TICKS = 10.0, 8
-"""The axis is logarithmic where the largest value is more than `WIDE` times the smallest; up to `TICKS` values have
-marks of their own."""
+"""The axis is logarithmic if the largest value is more than `WIDE` times the smallest; up to `TICKS` values have marks
+of their own."""
 
 
 def sensitivity(asked: Asked) -> Drawing:
     """The figure: a panel for each set of runs that share all but activation, its settings, the seed and this setting.
 
-    Raises ConfigError where the setting is not said, or nothing was tried of it but one value.
+    Raises ConfigError if the setting is not given, or only one value of it was tried.
     """
     by = _setting(asked)
     having = [row for row in asked.rows if by in row.own or by in row.study]
-    panels_of: dict[str, list[Row]] = {}
+    rows_of_panel: dict[str, list[Row]] = {}
     for row in having:
         study = {name: value for name, value in row.study.items() if name != by}
         named = [row.benchmark, row.protocol, row.schedule, row.hyperparams, row.intervention]
-        panels_of.setdefault(key({"named": named, "study": study}), []).append(row)
-    drawn, studies, found, most = [], [], [], 0
-    for rows in panels_of.values():
+        rows_of_panel.setdefault(key({"named": named, "study": study}), []).append(row)
+    drawn: list[tuple[Group, list[Series], dict[str, Any]]] = []
+    found: list[Group] = []
+    most = 0
+    for rows in rows_of_panel.values():
         lines, used = _lines(rows, by, asked.metric)
-        lines, most = lines[:MOST], max(most, len(lines))
+        most, lines = max(most, len(lines)), lines[:MOST]
         if sum(len(line.x) for line in lines) > len(lines):
-            drawn.append((used[0], lines))
-            studies.append(_study(rows[0], by))
+            drawn.append((used[0], lines, _study(rows[0], by)))
             found += used
     if not drawn:
-        raise ConfigError(_nothing(by, list(panels_of.values()), asked.metric))
+        raise ConfigError(_nothing(by, list(rows_of_panel.values()), asked.metric))
+    panels = []
+    for group, lines, study in drawn:
+        # Several panels of one benchmark say in what their runs differ.
+        alike = [other for one, _, other in drawn if one.column.name == group.column.name]
+        words = words_of(study, telling(alike))
+        panels.append(_panel(f"{group.title} · {words}" if words else group.title, group, lines, by))
     said = f"Mean over seeds, ± 1 SD, at each value of {by} that was tried."
-    panels = [
-        _panel(title, group, lines, by) for title, (group, lines) in zip(_titles(drawn, studies), drawn, strict=True)
-    ]
     left_out = [f"Of {most} lines a panel the {MOST} with the best are shown."] if most > MOST else []
     return Drawing("sensitivity", f"Sensitivity to {by}", panels, [*caption(found, having, said), *left_out])
 
 
 def _nothing(by: str, panels: Sequence[Sequence[Row]], metric: str | None) -> str:
-    """Why there is no line: one value alone was tried, or the runs at all others have no value of the metric."""
-    sentence = f"Of {by} no finished runs of one benchmark have more than one value; sweep it, as in {by}=A,B."
-    tried = [rows for rows in panels if len({key({"value": _value(row, by)}) for row in rows}) > 1]
+    """Why there is no line: only one value was tried, or the runs at all others have no value of the metric."""
+    tried = [rows for rows in panels if len({_word(row, by) for row in rows}) > 1]
     why = [why_none(ended(rows), metric or rows[0].declared.headline) for rows in tried]
     if not any(why):
-        return sentence
+        return f"Of {by} no finished runs of one benchmark have more than one value; sweep it, as in {by}=A,B."
     return f"Of {by} no runs at two values have a value to show: {'; '.join(filter(None, why))}."
 
 
 def _value(row: Row, by: str) -> Any:
     return row.own.get(by, row.study.get(by))
+
+
+def _word(row: Row, by: str) -> str:
+    """The value as a key."""
+    return key({"value": _value(row, by)})
 
 
 def varied(rows: Sequence[Row]) -> list[str]:
@@ -76,37 +82,36 @@ def varied(rows: Sequence[Row]) -> list[str]:
 
 
 def _setting(asked: Asked) -> str:
-    """The setting of which the figure is: the named one, or the only one in which runs differ."""
+    """The varied setting: the named one, or the only one in which runs differ."""
     vary = varied(asked.rows)
     if asked.by is None and len(vary) == 1:
         return vary[0]
-    there = (
-        f"the runs here differ in {', '.join(vary)}"
-        if vary
-        else "the runs here differ in no setting of one choice; sweep one, as optimizer.lr=1e-3,1e-4"
-    )
+    differ = f"the runs here differ in {', '.join(vary)}"
+    if not vary:
+        differ = "the runs here differ in no setting of one choice; sweep one, as optimizer.lr=1e-3,1e-4"
     if asked.by is None:
-        raise ConfigError(f"The figure sensitivity needs the setting, as in --by optimizer.lr; {there}.")
+        raise ConfigError(f"The figure sensitivity needs the setting, as in --by optimizer.lr; {differ}.")
     if any(asked.by in row.own or asked.by in row.study for row in asked.rows):
         return asked.by
     name = asked.by.removesuffix(".name")
     if name in SEEDS:
-        raise ConfigError(f"Runs of different {name} are replicates, and the figure takes the mean over them; {there}.")
+        raise ConfigError(
+            f"Runs of different {name} are replicates, and the figure takes the mean over them; {differ}."
+        )
     if name in (*NAMED_BY_THE_ASKER, *choices()):
         raise ConfigError(
             f"{name} is a choice, and no setting of one: `python -m analysis compare --by {name}` compares choices; "
-            f"{there}."
+            f"{differ}."
         )
-    raise ConfigError(f"No run has the setting '{asked.by}'; {there}.")
+    raise ConfigError(f"No run has the setting '{asked.by}'; {differ}.")
 
 
 def _lines(rows: Sequence[Row], by: str, metric: str | None) -> tuple[list[Series], list[Group]]:
-    """A line for each activation with its other settings, the best first; and the tables' cells that its points are."""
+    """A line for each activation with its other settings, the best first; and the groups of its points."""
     alike: dict[tuple[str, str], dict[str, list[Row]]] = {}
     for row in rows:
         rest = {name: value for name, value in row.own.items() if name != by}
-        value = _value(row, by)
-        alike.setdefault((row.activation, key(rest)), {}).setdefault(key({"value": value}), []).append(row)
+        alike.setdefault((row.activation, key(rest)), {}).setdefault(_word(row, by), []).append(row)
     lines, used = [], []
     for (activation, _), by_value in alike.items():
         points = []
@@ -114,74 +119,48 @@ def _lines(rows: Sequence[Row], by: str, metric: str | None) -> tuple[list[Serie
             (group,) = groups(HEADLINE, same, metric)
             ((_, cell),) = group.cells
             used.append(group)
-            points.append((_value(same[0], by), cell))
-        others = [one for one, _ in alike if one == activation]
+            if cell.mean is not None:
+                points.append((_value(same[0], by), cell))
         label = display(ACTIVATIONS, activation)
-        if len(others) > 1:
-            label = f"{label} ({_words(activation, next(iter(by_value.values()))[0], rows, by)})"
-        if line := _line(label, activation, points):
-            lines.append(line)
+        if sum(one == activation for one, _ in alike) > 1:  # its lines differ in other settings
+            names = varying(row.own for row in rows if row.activation == activation)
+            first = next(iter(by_value.values()))[0]
+            label = f"{label} ({words_of(first.own, [name for name in names if name != by])})"
+        if points:
+            points.sort(key=lambda point: _order(point[0]))
+            cells = [cell for _, cell in points]
+            lines.append(
+                Series(
+                    label=label,
+                    key=activation,
+                    x=[value for value, _ in points],
+                    y=[cell.mean for cell in cells],
+                    y_sd=[cell.sd for cell in cells],
+                    n=[cell.n for cell in cells],
+                    runs=[run for cell in cells for run in cell.runs],
+                    marker="own",
+                )
+            )
     return sorted(lines, key=lambda line: -max(line.y)), used
 
 
-def _words(activation: str, row: Row, rows: Sequence[Row], by: str) -> str:
-    """The settings in which the lines of an activation differ."""
-    names = varying(one.own for one in rows if one.activation == activation)
-    return words_of(row.own, [name for name in names if name != by])
-
-
-def _line(label: str, activation: str, points: Sequence[tuple[Any, Cell]]) -> Series | None:
-    there = [(value, cell.mean, cell) for value, cell in points if cell.mean is not None]
-    if not there:
-        return None
-    there.sort(key=lambda of: _order(of[0]))
-    return Series(
-        label=label,
-        key=activation,
-        x=[value for value, _, _ in there],
-        y=[mean for _, mean, _ in there],
-        y_sd=[cell.sd for _, _, cell in there],
-        n=[cell.n for _, _, cell in there],
-        runs=[run for _, _, cell in there for run in cell.runs],
-        marker="own",
-    )
-
-
 def _study(row: Row, by: str) -> dict[str, Any]:
-    """What the runs of a panel share, beside the benchmark."""
-    named = {name: getattr(row, name) for name in ("protocol", "schedule", "hyperparams")}
+    """The settings that the runs of a panel share, except for the benchmark."""
+    named = {name: getattr(row, name) for name in NAMED_BY_THE_ASKER}
     rest = {name: value for name, value in row.study.items() if name not in (by, "benchmark.name")}
     return {**named, "intervention.name": row.intervention, **rest}
 
 
-def _titles(drawn: Sequence[tuple[Group, Sequence[Series]]], studies: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A panel's benchmark, and where several are of one: in what they differ."""
-    titles = []
-    for (group, _), study in zip(drawn, studies, strict=True):
-        name = group.column.name
-        alike = [other for (one, _), other in zip(drawn, studies, strict=True) if one.column.name == name]
-        words = words_of(study, telling(alike))
-        titles.append(f"{group.title} · {words}" if words else group.title)
-    return titles
-
-
 def _panel(title: str, group: Group, lines: Sequence[Series], by: str) -> Panel:
     values = sorted({value for line in lines for value in line.x}, key=_order)
+    label = with_unit(group.result.metric.label, group.result.metric)
     numbers = [value for value in values if _is_number(value)]
-    are_numbers = len(numbers) == len(values)
-    wide = are_numbers and numbers[0] > 0 and numbers[-1] > WIDE * numbers[0]
-    metric = group.result.metric
-    unit = f" ({metric.unit})" if metric.unit else ""
-    return Panel(
-        title=title,
-        x_label=by,
-        y_label=f"{metric.label}{unit}",
-        series=lines if are_numbers else [replace(line, x=[str(value) for value in line.x]) for line in lines],
-        x_categories=() if are_numbers else [str(value) for value in values],
-        x_log=wide,
-        x_ticks=numbers if are_numbers and len(values) <= TICKS else (),
-        labels=True,
-    )
+    if len(numbers) < len(values):
+        named = [replace(line, x=[str(value) for value in line.x]) for line in lines]
+        return Panel(title, by, label, named, x_categories=[str(value) for value in values], labels=True)
+    wide = numbers[0] > 0 and numbers[-1] > WIDE * numbers[0]
+    ticks = numbers if len(numbers) <= TICKS else ()
+    return Panel(title, by, label, lines, x_log=wide, x_ticks=ticks, labels=True)
 
 
 def _order(value: Any) -> tuple[bool, float, str]:

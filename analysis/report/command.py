@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from analysis.asked import add_options, places_of, rows_asked_for, tell, write
-from analysis.figures.asked import Metrics
+from analysis.figures.drawing import Metrics
 from analysis.frames import metrics_of, without_collecting
 from analysis.report.report import report
 from analysis.report.searches import search_sections
@@ -20,11 +20,11 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.record_facts import MEASURED
 
 LEAST = 5
-"""Seconds between two pages at least: making one takes some."""
+"""The fewest seconds between two pages: making one takes some."""
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
-    """The options of the command, and what it does."""
+    """The options of the command, and the function that runs it."""
     add_options(command, "report.html", "file")
     command.add_argument(
         "--watch",
@@ -43,7 +43,7 @@ def _make(asked: argparse.Namespace) -> None:
 
 
 def _written(asked: argparse.Namespace) -> int:
-    """Writes the page; how many of its runs wait."""
+    """Writes the page and returns how many of its runs wait."""
     left_out: list[str] = []
 
     def told(sentence: str) -> None:
@@ -66,13 +66,11 @@ def _written(asked: argparse.Namespace) -> int:
     return waiting
 
 
-# The metrics of a report's runs in a few files: each figure reads them, and to open thousands takes seconds.
-
-
 def gathered(rows: Sequence[Row], metrics: Metrics, folder: Path) -> Metrics:
-    """The same metrics, read from files in the folder: one for the runs of a benchmark that measure the same.
+    """The same metrics, from a few files in the folder: one for the runs of a benchmark with the same columns.
 
-    metrics: reads the files of any runs; it stays in use for runs that could not be written to the folder.
+    Every figure reads them, and to open thousands of files takes seconds. metrics: reads the files of any runs; it
+    stays in use for runs that could not be written to the folder.
     """
     runs: dict[tuple[int, str], dict[str, None]] = {}
     for row in rows:
@@ -87,12 +85,11 @@ def gathered(rows: Sequence[Row], metrics: Metrics, folder: Path) -> Metrics:
             place_of |= dict.fromkeys(alike, path)
 
     def read(named: Collection[str]) -> pl.LazyFrame:
-        there: dict[Path, list[str]] = {}
+        runs_in: dict[Path | None, list[str]] = {}
         for run in named:
-            if run in place_of:
-                there.setdefault(place_of[run], []).append(run)
-        scans = [pl.scan_parquet(path).filter(pl.col("run").is_in(of_path)) for path, of_path in there.items()]
-        elsewhere = [run for run in named if run not in place_of]
+            runs_in.setdefault(place_of.get(run), []).append(run)
+        elsewhere = runs_in.pop(None, [])
+        scans = [pl.scan_parquet(path).filter(pl.col("run").is_in(runs)) for path, runs in runs_in.items() if path]
         if elsewhere or not scans:
             scans.append(metrics(elsewhere))
         return pl.concat(scans, how="diagonal")

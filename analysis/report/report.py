@@ -1,22 +1,32 @@
-"""What the report shows of the runs of a store: figures, tables and every run, put into its page."""
+"""The report: the runs of a store as an overview, figures, tables and every run, on its page."""
 
+import base64
+import gzip
+import json
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from analysis.figures import style
-from analysis.figures.asked import Metrics
-from analysis.report.overview import overview
-from analysis.report.packed import packed
+from analysis.figures.drawing import Metrics
+from analysis.names import BENCHMARKS, DATA, display
 from analysis.report.run_curves import curves_payload
-from analysis.report.runs import one_each, runs_payload
+from analysis.report.runs import flags_of, one_each, runs_payload
 from analysis.report.sections import Section, sections
 from analysis.report.table_page import table_pages
 from analysis.rows import Row
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.provenance import version_line
+
+FOLDER = Path(__file__).parent
+SCRIPTS = ("unpack.js", "charts.js", "run.js", "together.js", "page.js")
+STATUSES = ("done", "diverged", "failed", "stopped", "waiting")
+SHORT = 10
+"""Digits of a commit."""
+NOT_YET = "not known yet"
 
 
 def report(
@@ -27,17 +37,18 @@ def report(
     again: int | None = None,
     searches: Sequence[Section] = (),
 ) -> str:
-    """The page.  left_out: sentences on what could not be read, to which reading metrics may add. again: after how many
-    seconds an open page is to load itself anew; None: never. searches: further sections, after the figures.
+    """The page.  left_out: sentences on files that could not be read, to which reading metrics may add. again: after
+    how many seconds an open page reloads itself; None: never. searches: further sections, after the figures.
 
-    Raises ConfigError where a library that it needs is not installed.
+    Raises ConfigError if a library that it needs is not installed.
     """
     runs = sorted(one_each(rows), key=_as_asked)
     parts = sections(rows, metrics)
-    alike = _said_of_all([figure.caption for part in parts for figure in part.figures if figure.charts])
+    captions = [figure.caption for part in parts for figure in part.figures if figure.charts]
+    alike: list[str] = []  # sentences below every figure, if there are several
+    if len(captions) > 1:
+        alike = [sentence for sentence in captions[0] if all(sentence in caption for caption in captions)]
     parts += searches
-    figures = [figure for part in parts for figure in part.figures]
-    drawn = [chart for figure in figures for chart in figure.charts]
     curves = curves_payload(runs, metrics)
     shown = {
         "title": f"plasticity_lab: {', '.join(place.resolve().name for place in places)}",
@@ -45,24 +56,74 @@ def report(
         "version": version_line(),
         "stores": ", ".join(map(str, places)),
         "command": shlex.join(["python", "-m", "analysis", "report", "--store", *map(str, places)]),
-        "overview": overview(rows),
+        "overview": overview(one_each(rows)),
         "left_out": list(dict.fromkeys(left_out)),
         "sections": _numbered(parts, alike),
         "of_all_figures": alike,
         "tables": table_pages(rows, metrics),
     }
     data = {
-        "charts": drawn,
+        "charts": [chart for part in parts for figure in part.figures for chart in figure.charts],
         "runs": runs_payload(runs),
         "again": again,
         "curves": curves,
         "style": {"colours": style.COLOURS, "grid": style.GRID, "layout": style.SMALL_CHART},
     }
-    return page(shown, data)
+    return _page(shown, data)
+
+
+def overview(runs: Sequence[Row]) -> dict[str, Any]:
+    """The counts of a store's runs. counts: status or flag → runs, without zeros.
+
+    shared: heading → the origin that all runs share. groups: heading → value of each set of runs with one origin, with
+    its counts by status; none if all have the same.
+    """
+    origins = [_origin(row) for row in runs]
+    values = {name: {origin[name] for origin in origins} for name in (origins[0] if origins else ())}
+    counts = Counter(row.status for row in runs)
+    found: dict[tuple[tuple[str, str], ...], Counter[str]] = {}
+    for row, origin in zip(runs, origins, strict=True):
+        differing = tuple((name, value) for name, value in origin.items() if len(values[name]) > 1)
+        found.setdefault(differing, Counter())[row.status] += 1
+    groups = [{**dict(where), **{name: of[name] for name in STATUSES if counts[name]}} for where, of in found.items()]
+    flags = Counter(flag for row in runs for flag in flags_of(row))
+    return {
+        "total": len(runs),
+        "counts": {name: many for name in STATUSES if (many := counts[name])} | flags,
+        "shared": {name: next(iter(of)) for name, of in values.items() if len(of) == 1 and of != {""}},
+        "groups": sorted(groups, key=str) if len(groups) > 1 else [],
+    }
+
+
+def _origin(row: Row) -> dict[str, str]:
+    """The origin of a run's numbers: it must be the same if they are compared."""
+    made = row.provenance
+    source = row.study.get("benchmark.source")
+    data = DATA.get(source, source) if source else made.get("data") or ""
+    commit = (made.get("commit") or "none")[:SHORT] + (" with changes" if made.get("dirty") else "")
+    if made.get("code") and (made.get("dirty") or not made.get("commit")):
+        commit += f", code {made['code']}"
+    known = {
+        "device": str(made.get("device") or ""),
+        "mode": str(made.get("mode") or ""),
+        "torch": str((made.get("versions") or {}).get("torch", "")),
+        "commit": commit,
+    }
+    return {
+        "benchmark": display(BENCHMARKS, row.benchmark),
+        "data": f"part of {data}" if made.get("data_part") else str(data),
+        "agent": str(row.study.get("agent.name", "")),
+        "protocol": row.protocol,
+        "schedule": row.schedule,
+        "hyperparameters": row.hyperparams,
+        "intervention": row.intervention,
+        "precision": str(row.study.get("precision", "")),
+        **(known if made else dict.fromkeys(known, NOT_YET)),
+    }
 
 
 def _as_asked(row: Row) -> tuple[Any, ...]:
-    """Where a run stands in a list: as people ask for runs, seeds last, and not by the hash that is its id."""
+    """A sort key of runs: the order in which people ask for runs, seeds last, and not the hash that is the id."""
     own = sorted(row.own.items(), key=lambda setting: setting[0])
     numbers = [(name, value if isinstance(value, int | float) else 0, str(value)) for name, value in own]
     seeds = [-1 if seed is None else seed for seed in row.seeds]
@@ -70,15 +131,8 @@ def _as_asked(row: Row) -> tuple[Any, ...]:
     return row.benchmark, row.protocol, row.schedule, row.intervention, row.activation, numbers, study, seeds
 
 
-def _said_of_all(captions: Sequence[Sequence[str]]) -> list[str]:
-    """The sentences that stand below every figure, where there are several: they are said once."""
-    if len(captions) < 2:
-        return []
-    return [sentence for sentence in captions[0] if all(sentence in caption for caption in captions)]
-
-
 def _numbered(parts: Sequence[Section], alike: Sequence[str]) -> list[dict[str, Any]]:
-    """The sections as the page shows them: figures and charts numbered through, and only what is not said of all."""
+    """The sections for the page: figures and charts numbered through, captions without the sentences of all figures."""
     found: list[dict[str, Any]] = []
     figures = charts = 0
     for part in parts:
@@ -92,16 +146,10 @@ def _numbered(parts: Sequence[Section], alike: Sequence[str]) -> list[dict[str, 
     return found
 
 
-# The page: its template filled in, with its libraries, its style and its data inside.
+def _page(shown: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+    """The HTML, with its libraries, its style and its data inside.  shown: for the template; data: for its scripts.
 
-FOLDER = Path(__file__).parent
-SCRIPTS = ("unpack.js", "charts.js", "run.js", "together.js", "page.js")
-
-
-def page(shown: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    """The HTML.  shown: what the template names; data: what its scripts read.
-
-    Raises ConfigError, saying what to install, where a library is missing.
+    Raises ConfigError, with the command that installs it, if a library is missing.
     """
     try:
         import itables
@@ -118,25 +166,24 @@ def page(shown: Mapping[str, Any], data: Mapping[str, Any]) -> str:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     inside = {
-        "style": _read("page.css"),
-        "table_style": library.with_suffix(".css").read_text(encoding="utf-8"),
-        "table_library": library.read_text(encoding="utf-8"),
-        "plotly": get_plotlyjs(),
-        "scripts": [_read(name) for name in SCRIPTS],
-        "data": packed(data),
+        "style": _inside((FOLDER / "page.css").read_text(encoding="utf-8")),
+        "table_style": _inside(library.with_suffix(".css").read_text(encoding="utf-8")),
+        "table_library": _inside(library.read_text(encoding="utf-8")),
+        "plotly": _inside(get_plotlyjs()),
+        "scripts": [_inside((FOLDER / name).read_text(encoding="utf-8")) for name in SCRIPTS],
+        "data": _inside(packed(data)),
     }
-    safe = {name: _inside(part) for name, part in inside.items()}
-    return environment.get_template("page.html").render(**shown, **safe)
+    return environment.get_template("page.html").render(**shown, **inside)
 
 
-def _read(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8")
+def packed(content: Any) -> str:
+    """JSON, compressed, as text for a page: nothing in it is read as HTML."""
+    written = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(written.encode(), mtime=0)).decode("ascii")
 
 
-def _inside(part: str | list[str]) -> Any:
-    """Code that is ours or a library's, as it is; where it held the end of a script, the page would end there."""
+def _inside(part: str) -> Any:
+    """Code, ours or a library's, without escapes; the end of a script in it would end the page's."""
     from markupsafe import Markup
 
-    if isinstance(part, list):
-        return [_inside(one) for one in part]
     return Markup(part.replace("</script", r"<\/script").replace("</style", r"<\/style"))

@@ -1,4 +1,4 @@
-"""The command that makes one run: the choices it was made of, and settings that their files in conf/ do not give."""
+"""The command that makes one run: its choices, and settings that differ from their files in conf/."""
 
 import functools
 import json
@@ -10,17 +10,16 @@ from typing import Any
 import yaml
 
 from analysis.conf import FOLDER, groups, option
-from analysis.rows import Row
+from analysis.rows import SEEDS, Row
 
-_SEEDS = ("seed", "stream_seed", "init_seed")
 _PLAIN = re.compile(r"[\w.+-]+")
 
 
 def words(row: Row) -> list[str]:
     """The words after `python -m plasticity_lab.main`, unquoted: `activation=relu`, `optimizer.lr=0.01`, `seed=3`.
 
-    What a run's settings are wins over what its protocol and schedule would make of them, being said; those two are
-    named so that tables find the run under them again.
+    They name a run's settings, which win over what its protocol and schedule would set; they name those two as well, so
+    that tables find the run under them again.
     """
     return [*words_of_settings(row), *words_of_seeds(row)]
 
@@ -35,20 +34,18 @@ def words_of_settings(row: Row) -> list[str]:
     touched = _mentioned(named, chosen)
     said = [f"{group}={name}" for group, name in chosen.items() if name and name != usual.get(group)]
     said += [f"{name}={value}" for name, value in named.items() if value != usual.get(name)]
-    said += [
-        f"{key}={_spelled(value)}"
-        for key, value in settings.items()
-        if (group := key.partition(".")[0]) in chosen
-        and not key.endswith(".name")
-        and (key in touched or not _same(value, _in_its_file(key, chosen[group])))
-    ]
-    alone = {key: value for key, value in settings.items() if "." not in key and key not in _SEEDS}
+    for key, value in settings.items():
+        group = key.partition(".")[0]
+        if group in chosen and not key.endswith(".name"):
+            if key in touched or not _same(value, _in_its_file(key, chosen[group])):
+                said.append(f"{key}={_spelled(value)}")
+    alone = {key: value for key, value in settings.items() if "." not in key and key not in SEEDS}
     return said + [f"{key}={_spelled(value)}" for key, value in alone.items() if not _same(value, usual.get(key, ...))]
 
 
 def words_of_seeds(row: Row) -> list[str]:
-    """The others."""
-    return [f"{key}={value}" for key, value in zip(_SEEDS, row.seeds, strict=True) if value is not None]
+    """The words of seeds."""
+    return [f"{key}={value}" for key, value in zip(SEEDS, row.seeds, strict=True) if value is not None]
 
 
 def command(row: Row) -> str:
@@ -57,7 +54,7 @@ def command(row: Row) -> str:
 
 
 def _in_its_file(key: str, chosen: str) -> Any:
-    """What the file of the option chosen says of a setting, or of several options the one that the key names."""
+    """The setting in the file of the chosen option; of several options, in the file of the one that the key names."""
     group, _, setting = key.partition(".")
     if "+" in chosen:
         chosen, _, setting = setting.partition(".")
@@ -66,23 +63,20 @@ def _in_its_file(key: str, chosen: str) -> Any:
 
 @functools.cache
 def _usual(benchmark: str) -> Mapping[str, Any]:
-    """What a command means that says nothing: of each group the option, of each setting without a group the value."""
+    """The defaults of a command: the option of each group, and the value of each setting without a group."""
     config = yaml.safe_load((FOLDER / "config.yaml").read_text(encoding="utf-8"))
     choices = {name: value for one in config["defaults"] if isinstance(one, dict) for name, value in one.items()}
-    its_own = {
-        key.removeprefix("default_"): value
-        for key, value in option("benchmark", benchmark).items()
-        if "default_" in key
-    }
-    # A benchmark is always named, so that the line says what is trained; so is the activation.
-    return {**config, **choices, **its_own, "activation": None, "benchmark": None}
+    declared = option("benchmark", benchmark).items()
+    own = {key.removeprefix("default_"): value for key, value in declared if "default_" in key}
+    # The command always names the benchmark and the activation, so that it says what is trained.
+    return {**config, **choices, **own, "activation": None, "benchmark": None}
 
 
 def _mentioned(named: Mapping[str, str], chosen: Mapping[str, str | None]) -> set[str]:
     """The settings that a protocol or a schedule may change, or that another choice (`default_settings`) does.
 
-    A schedule also caps settings that an agent's class declares, which is not asked here: all that its caps would lower
-    are taken for such.
+    A schedule also caps settings that an agent's class declares, which is not asked here: all settings that its caps
+    would lower count.
     """
     at_most = option("schedule", named.get("schedule")).get("at_most") or {}
     of_agent = option("agent", chosen.get("agent"))

@@ -1,14 +1,14 @@
-"""The curve of every run, of at most fifty points: what its agent measured along its way."""
+"""The curve of every run, of at most fifty points: its agent's measurements along the training."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
-from analysis.figures.asked import Metrics
-from analysis.figures.courses import binned, extents
+from analysis.figures.courses import binned, body_name, extents
+from analysis.figures.drawing import Metrics, with_unit
 from analysis.figures.style import POINTS
-from analysis.report.packed import rounded
+from analysis.report.runs import rounded
 from analysis.rows import Row
 from plasticity_lab.records.record_facts import MEASURED
 
@@ -18,8 +18,8 @@ DIGITS = 4
 
 
 def curves_payload(rows: Sequence[Row], metrics: Metrics) -> dict[str, Any]:
-    """points: how many a curve has at most. panels: those of each agent's columns, each with title, unit, what x is and
-    `lines`: the place of a run among the rows → its lines: name (of a body, "" where there are none), x and y.
+    """points: how many a curve has at most. panels: one for each column of each agent, with title, unit, the meaning of
+    x, and `lines`: the place of a run among the rows → its lines: name (of a body, "" if there are none), x and y.
     """
     place_of = {row.run: place for place, row in enumerate(rows)}
     alike: dict[int, list[Row]] = {}
@@ -35,12 +35,9 @@ def curves_payload(rows: Sequence[Row], metrics: Metrics) -> dict[str, Any]:
         for column in group[0].declared.curves:
             bins, whole = binned(read, column, known, points)
             if len(bins):
-                unit = f" ({column.measure.unit})" if column.measure.unit else ""
-                panels.append({
-                    "y": f"{column.measure.title}{unit}",
-                    "x": "task" if whole else "steps of the run",
-                    "lines": _lines(bins, place_of, {row.run: row for row in group}),
-                })  # fmt: skip
+                title, x = with_unit(column.measure.title, column.measure), "task" if whole else "steps of the run"
+                lines = _lines(bins, place_of, {row.run: row for row in group})
+                panels.append({"y": title, "x": x, "lines": lines})
     return {"points": points, "panels": panels}
 
 
@@ -64,11 +61,6 @@ def _lines(bins: pl.DataFrame, place_of: dict[str, int], row_of: dict[str, Row])
                 if tasks[begin + at] > tasks[begin + at - 1] + 1:
                     x.insert(at, None)
                     y.insert(at, None)
-        name = _body(row_of[run], body) if several else ""
+        name = body_name(row_of[run], body) if several else ""
         lines.setdefault(str(place_of[run]), []).append([name, x, y])
     return lines
-
-
-def _body(row: Row, body: int) -> str:
-    named = row.study.get("benchmark.bodies")
-    return str(named[body]) if isinstance(named, list) and body < len(named) else f"body {body}"

@@ -1,20 +1,44 @@
-"""The runs of a store as the report shows them: a line each for its table, and all that is shown of one.
+"""The runs of a store as the report shows them: a line each for its table, and the details of each.
 
-A run that was asked for under several names has one line: what it is does not depend on them.
+A run that was asked for under several names has one line: its numbers do not depend on them.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
+from math import isfinite
 from typing import Any
 
 from analysis.conf import groups
-from analysis.report.packed import coded, rounded
 from analysis.report.run_command import words_of_seeds, words_of_settings
-from analysis.rows import Row, varying
+from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, varying
 from plasticity_lab.records.measures import Measure
 
 FIRST = ("run", "status", "activation", "benchmark")
-NAMED = ("intervention", "protocol", "schedule", "hyperparams")
-SEEDS = ("seed", "stream_seed", "init_seed")
+NAMED = ("intervention", *NAMED_BY_THE_ASKER)
+DIGITS = 5
+"""Significant digits of numbers."""
+PLAIN = (str, int, float, type(None))
+"""Types of values that JSON has, too."""
+
+
+def coded(values: Iterable[Any]) -> dict[str, list]:
+    """A column as its different values and, for each line, the place of its value among them."""
+    places: dict[Any, int] = {}
+    codes = []
+    for value in values:
+        plain = isinstance(value, PLAIN)
+        word = (type(value), value) if plain else json.dumps(value, sort_keys=True, default=str)
+        codes.append(places.setdefault(word, len(places)))
+    different = [json.loads(word) if isinstance(word, str) else word[1] for word in places]
+    return {"values": different, "codes": codes}
+
+
+def rounded(value: float | None, digits: int = DIGITS) -> float | int | None:
+    """A number short enough for a page; None for None and for a number that is not finite, which JSON does not have."""
+    if value is None or not isfinite(value):
+        return None
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short == int(short) and abs(short) < 1e15 else short
 
 
 def one_each(rows: Sequence[Row]) -> list[Row]:
@@ -23,11 +47,11 @@ def one_each(rows: Sequence[Row]) -> list[Row]:
 
 
 def runs_payload(rows: Sequence[Row]) -> dict[str, Any]:
-    """What the page is given of runs, in the order of the rows.
+    """The page's data on runs, in the order of the rows.
 
-    columns: of the table of runs, each with a title and coded values. told: coded values, section → name, of what is
-    told of one run. vocabulary: the words of all commands; words: those of each run's, by their places there.
-    measures: name → title, unit, scale, decimals of summaries.
+    columns: of the table of runs, each with a title and coded values. told: the details of a run as coded values,
+    section → name. vocabulary: the words of all commands; words: for each run their places there. measures: name →
+    title, unit, scale, decimals of summaries.
     """
     same: dict[tuple[Any, ...], list[str]] = {}
     commands = []
@@ -37,48 +61,54 @@ def runs_payload(rows: Sequence[Row]) -> dict[str, Any]:
             same[of_settings] = words_of_settings(row)
         commands.append([*same[of_settings], *words_of_seeds(row)])
     vocabulary = {word: place for place, word in enumerate(dict.fromkeys(word for line in commands for word in line))}
+    measures = {
+        name: {"title": measure.title, "unit": measure.unit, "scale": measure.scale, "places": measure.places}
+        for name, measure in _summaries(rows).items()
+    }
     return {
         "columns": _columns(rows),
         "told": _told(rows),
         "vocabulary": list(vocabulary),
         "words": [[vocabulary[word] for word in line] for line in commands],
-        "measures": {name: _measure(measure) for name, measure in _summaries(rows).items()},
+        "measures": measures,
     }
 
 
 def status_of(row: Row) -> str:
-    """How a run ended, and what its record says of it besides."""
+    """How a run ended, and the flags of its record."""
     step = row.diverged_at_step or row.stopped_at_step
     at = f" at step {step:,}" if step else ""
     return ", ".join([f"{row.status}{at}", *flags_of(row)])
 
 
 def flags_of(row: Row) -> list[str]:
-    """What the record of a run says of it besides its status."""
+    """The flags of a run's record, besides its status."""
     return [*(["collapsed"] if row.collapsed else []), *(flag for flag, is_so in row.flags.items() if is_so)]
 
 
 def _columns(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Those in which runs differ: what they are, what they came to, and their settings."""
-    columns = [{"title": name, **coded(_field(row, name) for row in rows)} for name in FIRST]
-    named = {name: coded(getattr(row, name) for row in rows) for name in NAMED}
-    seeds = {name: coded(row.seeds[place] for row in rows) for place, name in enumerate(SEEDS)}
-    columns += [{"title": name, **column} for name, column in named.items() if len(column["values"]) > 1]
-    columns += [
-        {"title": name, **column} for name, column in seeds.items() if name == "seed" or column["values"] != [None]
-    ]
+    """The columns in which runs differ: their choices, results, and settings."""
+    columns = []
+    for name in FIRST:
+        values = (status_of(row) if name == "status" else getattr(row, name) for row in rows)
+        columns.append({"title": name, **coded(values)})
+    for name in NAMED:
+        column = coded(getattr(row, name) for row in rows)
+        columns += [{"title": name, **column}] if len(column["values"]) > 1 else []
+    for place, name in enumerate(SEEDS):
+        column = coded(row.seeds[place] for row in rows)
+        columns += [{"title": name, **column}] if name == "seed" or column["values"] != [None] else []
     for name, measure in _shown(rows).items():
         label = measure.short or name
         title = f"{label} ({measure.unit})" if measure.unit else label
-        values = [_in_unit(row.summary.get(name), measure) for row in rows]
-        columns.append({"title": title, "places": measure.places, **coded(values)})
+        scaled = (_in_unit(row.summary.get(name), measure) for row in rows)
+        columns.append({"title": title, "places": measure.places, **coded(scaled)})
     settings = [{**row.study, **row.own} for row in rows]
-    columns += [{"title": name, **coded(one.get(name) for one in settings)} for name in _varied(rows)]
-    return columns
+    return columns + [{"title": name, **coded(one.get(name) for one in settings)} for name in _varied(rows)]
 
 
 def _varied(rows: Sequence[Row]) -> list[str]:
-    """The settings in which runs differ that made the same choice: those of two activations differ anyhow."""
+    """The settings in which runs with the same choice differ: those of two activations differ anyway."""
     found: set[str] = set()
     # Rows share their settings: each is looked at once.
     different = {(id(row.study), id(row.own), row.activation, row.benchmark, row.intervention): row for row in rows}
@@ -95,26 +125,19 @@ def _varied(rows: Sequence[Row]) -> list[str]:
     return sorted(found | {name for name in alone if name not in SEEDS})
 
 
-def _field(row: Row, name: str) -> str:
-    return status_of(row) if name == "status" else getattr(row, name)
-
-
 def _told(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
-    """Section → name → coded values; null where a run has no such thing."""
-    settings = [
-        {
-            **{name: getattr(row, name) for name in ("activation", "benchmark", "intervention")},
-            **dict(sorted({**row.study, **row.own}.items())),
-            **dict(zip(SEEDS, row.seeds, strict=True)),
-            **{name: getattr(row, name) for name in NAMED[1:]},
-        }
-        for row in rows
-    ]
-    steps = ("diverged_at_step", "stopped_at_step")
-    ended = [{**{name: getattr(row, name) for name in steps}, "error": row.error, **row.flags} for row in rows]
-    made = [{name: value for name, value in row.provenance.items() if value is not None} for row in rows]
-    summaries = [{name: rounded(value, 7) for name, value in row.summary.items() if _is_number(value)} for row in rows]
-    sections = {"summary": summaries, "ended": ended, "settings": settings, "provenance": made}
+    """Section → name → coded values; null if a run does not have it."""
+    sections: dict[str, list[dict[str, Any]]] = {"summary": [], "ended": [], "settings": [], "provenance": []}
+    for row in rows:
+        numbers = {name: rounded(value, 7) for name, value in row.summary.items() if _is_number(value)}
+        steps = {name: getattr(row, name) for name in ("diverged_at_step", "stopped_at_step")}
+        settings = {name: getattr(row, name) for name in ("activation", "benchmark", "intervention")}
+        settings |= dict(sorted({**row.study, **row.own}.items())) | dict(zip(SEEDS, row.seeds, strict=True))
+        settings |= {name: getattr(row, name) for name in NAMED_BY_THE_ASKER}
+        sections["summary"].append(numbers)
+        sections["ended"].append({**steps, "error": row.error, **row.flags})
+        sections["settings"].append(settings)
+        sections["provenance"].append({name: value for name, value in row.provenance.items() if value is not None})
     return {
         section: {
             name: coded(one.get(name) for one in lines) for name in dict.fromkeys(key for one in lines for key in one)
@@ -124,7 +147,7 @@ def _told(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
 
 
 def _summaries(rows: Sequence[Row]) -> dict[str, Measure]:
-    """All that summaries say, by name, as the first agent that has it declares it."""
+    """All summary values, by name, as the first agent that has each declares it."""
     found: dict[str, Measure] = {}
     for declared in {id(row.declared): row.declared for row in rows}.values():
         for name, measure in declared.summaries.items():
@@ -133,16 +156,12 @@ def _summaries(rows: Sequence[Row]) -> dict[str, Measure]:
 
 
 def _shown(rows: Sequence[Row]) -> dict[str, Measure]:
-    """The summaries that have a column of their own: by which runs can be chosen, headlines first, and the cost."""
+    """The summary values with a column: main metrics first, then others by which runs can be chosen, and the cost."""
     declared = list({id(row.declared): row.declared for row in rows}.values())
     headlines = {each.headline: each.summaries[each.headline] for each in declared}
     chosen = {measure.name: measure for each in declared for measure in each.with_direction}
     cost = {name: measure for name, measure in _summaries(rows).items() if name in ("parameters", "seconds")}
     return {**headlines, **chosen, **cost}
-
-
-def _measure(measure: Measure) -> dict[str, Any]:
-    return {"title": measure.title, "unit": measure.unit, "scale": measure.scale, "places": measure.places}
 
 
 def _in_unit(value: Any, measure: Measure) -> float | int | None:

@@ -1,11 +1,10 @@
-"""The figures of the report: a section for each agent on each benchmark, and one for what is seen across them."""
+"""The figures of the report: a section for each agent on each benchmark, and one for figures across them."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from analysis.figures.asked import Asked, Metrics
-from analysis.figures.drawing import Drawing
+from analysis.figures.drawing import Asked, Drawing, Metrics
 from analysis.figures.named import FIGURES
 from analysis.figures.sensitivity import varied
 from analysis.names import BENCHMARKS, display
@@ -17,55 +16,51 @@ ORDER = (
     "first_last", "curves", "figure6", "figureF1", "figureE1", "two_orders", "figure1", "figureC1", "figureC2",
     "figureC3", "figure2", "figure3", "figure4", "figureD1", "atari",
 )  # fmt: skip
-"""Of figures; what else was measured along runs stands behind `BESIDE`, and last what each varied setting does."""
-BESIDE = "curves"
+"""Of figures; other measurements come behind `CURVES`, and last the effect of each varied setting."""
+CURVES = "curves"
 MOST_CURVES, MOST_SETTINGS = 8, 6
-"""Columns of metrics whose curves are shown, and settings whose sensitivity is."""
+"""The most columns of metrics with curves, and settings with their sensitivity."""
 ACROSS = "Across benchmarks and agents"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """title. charts: what Plotly draws, side by side. caption: sentences."""
+    """title. charts: of Plotly, side by side. caption: sentences."""
 
     title: str
     charts: Sequence[dict[str, Any]]
     caption: Sequence[str]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Section:
-    """title: "" where a store needs one section alone."""
+    """title: "" if a store needs only one section."""
 
     title: str
-    figures: list[Figure] = field(default_factory=list)
+    figures: Sequence[Figure]
 
 
 def sections(rows: Sequence[Row], metrics: Metrics) -> list[Section]:
-    """Those that have a figure. What the runs of no one section can make, but those of all, stands in front."""
+    """The sections with a figure; in front the figures that need the runs of several sections."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        groups.setdefault(_title(row), []).append(row)
+        title = f"{row.study.get('agent.name', '')} · {display(BENCHMARKS, row.benchmark)}".removeprefix(" · ")
+        groups.setdefault(title, []).append(row)
     if len(groups) < 2:
-        alone = Section("", list(_figures(rows, metrics, varied(rows)).values()))
-        return [alone] if alone.figures else []
-    made = {title: _figures(group, metrics, varied(group)) for title, group in sorted(groups.items())}
-    across = _figures(rows, metrics, (), leaving_out={name for figures in made.values() for name in figures})
-    found = [Section(ACROSS, list(across.values()))]
-    found += [Section(title, list(figures.values())) for title, figures in made.items()]
-    return [section for section in found if section.figures]
-
-
-def _title(row: Row) -> str:
-    return f"{row.study.get('agent.name', '')} · {display(BENCHMARKS, row.benchmark)}".removeprefix(" · ")
+        made = {"": _figures(rows, metrics, varied(rows))}
+    else:
+        made = {title: _figures(group, metrics, varied(group)) for title, group in sorted(groups.items())}
+        known = {name for figures in made.values() for name in figures}
+        made = {ACROSS: _figures(rows, metrics, (), leaving_out=known), **made}
+    return [Section(title, [*figures.values()]) for title, figures in made.items() if figures]
 
 
 def _figures(
-    rows: Sequence[Row], metrics: Metrics, settings: Sequence[str], leaving_out: Iterable[str] = ()
+    rows: Sequence[Row], metrics: Metrics, settings: Sequence[str], leaving_out: Collection[str] = ()
 ) -> dict[str, Figure]:
-    """Every figure that the runs can make, by what it is known by among those of another section.
+    """Every figure that the runs can make, by a name that is the same in other sections.
 
-    settings: those that were varied.
+    settings: the varied ones.
     """
     found: dict[str, Figure] = {}
     of_rows = Asked(rows, metrics)
@@ -75,40 +70,35 @@ def _figures(
     for name, figure, of in asked:
         if name not in leaving_out and (drawing := _drawn(figure, of)):
             found[name] = Figure(drawing.title, charts(drawing), drawing.caption)
-        if name == BESIDE and BESIDE in found and (beside := _beside(of_rows)):
-            found["beside"] = beside
+        if name == CURVES and CURVES in found and (others := _other_curves(of_rows)):
+            found["other curves"] = others
     if more := settings[MOST_SETTINGS:]:
         words = f"`python -m analysis figure sensitivity --by` draws them: {', '.join(more)}."
         found["more settings"] = Figure("Sensitivity to other settings", [], [words])
     return found
 
 
-def _beside(asked: Asked) -> Figure | None:
-    """The curves of everything else that the runs measured, diagnostics among it; None where there is nothing."""
+def _other_curves(asked: Asked) -> Figure | None:
+    """The curves of all other measurements of the runs, with those of diagnostics; None if there are none."""
     columns = {column.name: column for row in asked.rows for column in row.declared.curves[1:]}
     first = {row.declared.curves[0].name for row in asked.rows if row.declared.curves}
     names = [name for name in columns if name not in first]
-    drawings = [_drawn(FIGURES[BESIDE], replace(asked, metric=name)) for name in names[:MOST_CURVES]]
+    drawings = [_drawn(FIGURES[CURVES], replace(asked, metric=name)) for name in names[:MOST_CURVES]]
     drawn = [drawing for drawing in drawings if drawing]
     if not drawn:
         return None
     caption = list(dict.fromkeys(sentence for drawing in drawn for sentence in drawing.caption))
     if more := names[MOST_CURVES:]:
         caption.append(f"`python -m analysis figure curves --metric` draws more: {', '.join(more)}.")
-    return Figure(
-        "What else was measured along runs", [chart for each in drawn for chart in charts(_named(each))], caption
-    )
-
-
-def _named(drawing: Drawing) -> Drawing:
-    """The drawing with what is measured in each panel's title, beside others of the same runs."""
-    return replace(
-        drawing, panels=[replace(panel, title=f"{panel.y_label}: {panel.title}") for panel in drawing.panels]
-    )
+    shown = []
+    for drawing in drawn:  # the title of each panel names the measurement
+        panels = [replace(panel, title=f"{panel.y_label}: {panel.title}") for panel in drawing.panels]
+        shown += charts(replace(drawing, panels=panels))
+    return Figure("What else was measured along runs", shown, caption)
 
 
 def _drawn(figure: Callable[[Asked], Drawing], asked: Asked) -> Drawing | None:
-    """The drawing; None where there are no runs for it."""
+    """The drawing; None if there are no runs for it."""
     try:
         drawing = figure(asked)
     except ConfigError:

@@ -1,7 +1,7 @@
-"""A table of the papers for a page: the words of its text, with what to sort them by."""
+"""A table of the papers for a page: the words of its text, with the numbers to sort them by."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from analysis.rows import Row
@@ -13,19 +13,19 @@ from analysis.tables.table import Table
 
 BEST = "\N{NO-BREAK SPACE}"
 """Marks, between rendering and page, a number that is the best."""
-BESIDE = "paper"
+PAPER = "paper"
 """The heading of the paper's values."""
 
 
 @dataclass(frozen=True)
 class CellPage:
-    """A cell: its words; whether its column has numbers, by which it is then sorted, and its own, None without one."""
+    """A cell: its words; whether its column has numbers and is sorted by them, and its number, None without one."""
 
     words: str
-    is_number: bool = False
-    number: float | None = None
-    is_best: bool = False
-    is_long: bool = False
+    is_number: bool
+    number: float | None
+    is_best: bool
+    is_long: bool
 
     @property
     def style(self) -> str:
@@ -45,7 +45,7 @@ class TablePage:
 
 
 def table_pages(rows: Sequence[Row], metrics: Metrics) -> list[TablePage]:
-    """Every table of the papers that the runs can feed, and the headlines of agents that none of these shows."""
+    """Every table of the papers that the runs can feed, and the main metrics that none of them shows."""
     pages = []
     for table in TABLES.values():
         able = _able(table, rows)
@@ -56,7 +56,7 @@ def table_pages(rows: Sequence[Row], metrics: Metrics) -> list[TablePage]:
 
 
 def _able(table: Table[Any], rows: Sequence[Row]) -> list[Row]:
-    """The rows whose agents measure what a table shows."""
+    """The rows whose agents measure the number of a table."""
     if table is HEADLINE:
         elsewhere = {other.cell for other in TABLES.values()}
         return [row for row in rows if row.declared.headline not in elsewhere]
@@ -64,35 +64,28 @@ def _able(table: Table[Any], rows: Sequence[Row]) -> list[Row]:
 
 
 def table_page(shown: Listing) -> TablePage:
-    """The same words as in the terminal, without columns of the paper's where it has nothing, as the caption tells."""
-    grid = _filled(formatted(shown, f"{BEST}{{}}".format, escape=str))
-    numeric = [place > 0 and not any(_is_word(line[place]) for line in grid.body) for place in range(len(grid.header))]
+    """The words of the terminal, without columns of the paper's that are empty, as the caption says."""
+    grid = formatted(shown, f"{BEST}{{}}".format, escape=str)
+    kept = [
+        place
+        for place, heading in enumerate(grid.header)
+        if heading != PAPER or any(line[place] != NOTHING for line in grid.body)
+    ]
+    numeric = {place for place in kept[1:] if not any(_is_word(line[place]) for line in grid.body)}
     lines = [
         [
             CellPage(
-                words=words.removeprefix(BEST),
-                is_number=is_number,
-                number=_number(words) if is_number else None,
-                is_best=words.startswith(BEST),
+                words=line[place].removeprefix(BEST),
+                is_number=place in numeric,
+                number=_number(line[place]) if place in numeric else None,
+                is_best=line[place].startswith(BEST),
                 is_long=place in grid.long,
             )
-            for place, (words, is_number) in enumerate(zip(line, numeric, strict=True))
+            for place in kept
         ]
         for line in grid.body
     ]
-    return TablePage(shown.title, grid.header, lines, shown.caption)
-
-
-def _filled(grid: Listing) -> Listing:
-    empty = {place for place in range(len(grid.header)) if all(line[place] == NOTHING for line in grid.body)}
-    kept = [place for place, heading in enumerate(grid.header) if place not in empty or heading != BESIDE]
-    return replace(
-        grid,
-        header=[grid.header[place] for place in kept],
-        body=[[line[place] for place in kept] for line in grid.body],
-        right=frozenset(at for at, place in enumerate(kept) if place in grid.right),
-        long=frozenset(at for at, place in enumerate(kept) if place in grid.long),
-    )
+    return TablePage(shown.title, [grid.header[place] for place in kept], lines, shown.caption)
 
 
 def _is_word(cell: str) -> bool:
@@ -100,7 +93,7 @@ def _is_word(cell: str) -> bool:
 
 
 def _number(words: str) -> float | None:
-    """The number that a cell begins with; none in a cell without one."""
+    """The number that a cell begins with; None for a cell without one."""
     try:
         return float(words.removeprefix(BEST).partition(" ")[0].rstrip("†‡").replace(",", ""))
     except ValueError:

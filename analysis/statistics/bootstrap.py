@@ -1,17 +1,16 @@
-"""Stratified percentile bootstrap: what an aggregate might have been with other seeds in the same environments.
+"""Stratified percentile bootstrap: the aggregates that other seeds in the same environments might have given.
 
-Source: Agarwal et al. 2021. Each environment is a stratum: its seeds are drawn again with replacement, as many as there
-were, and the environments stay. The interval is what lies between percentiles of the aggregate over many such draws.
-With five seeds such intervals are too narrow (the SD that they see is short by √(4/5)): tests say by how much, and so
-does docs/statistics.md. The papers have them; `interval` is what covers.
+Source: Agarwal et al. 2021. Each environment is a stratum: its seeds are drawn again with replacement, and the
+environments stay. The interval lies between percentiles of the aggregate over many such draws. With five seeds these
+intervals are too narrow (the SD that they see is short by √(4/5)); tests and docs/statistics.md say by how much. The
+papers use them; `interval` covers.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
-from analysis.statistics.streams import keyed
 
 Aggregate = Callable[..., np.ndarray]
 """Scores (..., N, M), of one arm or of several, → (...) or (..., T): the leading axes are replicates."""
@@ -23,30 +22,21 @@ BLOCK = 2**20
 
 @dataclass(frozen=True)
 class Estimate:
-    """An aggregate with its interval; arrays (T,) where the aggregate gives several numbers.
+    """An aggregate with its interval; arrays (T,) if the aggregate gives several numbers.
 
-    shapes: (seeds, environments) of each arm. value, low and high are None where `reason` says why; of a single seed
-    there is a value and no interval.
+    shapes: (seeds, environments) of each arm. Numbers are None if `reason` says why; a single seed gives a value and no
+    interval.
     """
 
-    value: float | np.ndarray | None
-    low: float | np.ndarray | None
-    high: float | np.ndarray | None
-    level: float
     shapes: tuple[tuple[int, int], ...]
-    replicates: int
+    value: float | np.ndarray | None = None
+    low: float | np.ndarray | None = None
+    high: float | np.ndarray | None = None
     reason: str | None = None
 
     @property
-    def number(self) -> float:
-        """The value of an aggregate that gives one number.  Raises TypeError where there is none, or several."""
-        if not isinstance(self.value, float):
-            raise TypeError(f"The aggregate is no number, but {self.value}.")
-        return self.value
-
-    @property
     def interval(self) -> tuple[float, float] | None:
-        """Low and high of an aggregate that gives one number.  Raises TypeError of one that gives several."""
+        """Low and high of an aggregate that gives one number.  Raises TypeError for one that gives several."""
         return None if self.low is None or self.high is None else (float(self.low), float(self.high))
 
 
@@ -54,39 +44,40 @@ def bootstrap(
     aggregate: Aggregate,
     *scores_NM: np.ndarray,
     name: str,
-    replicates: int = REPLICATES,
+    replicates: int | None = REPLICATES,
     level: float = 0.95,
-    seed: int = 0,
+    seed: int | None = 0,
 ) -> Estimate:
     """The aggregate of one arm's scores (N seeds, M environments), or of several arms', with its interval.
 
-    name: whose scores they are, as in "relu". Seed and name decide which seeds are drawn, so an arm's interval does not
-    depend on which others stand beside it in a table.
+    name: of the arms, as in "relu". Seed and name decide which seeds are drawn, so an arm's interval does not depend on
+    the other arms of a table.
 
     Raises ValueError for scores of another shape, and for arms with different environments.
     """
-    arms = [_matrix(each) for each in scores_NM]
-    if len({arm.shape[1] for arm in arms}) != 1:
-        raise ValueError(f"Arms are compared in the same environments; these have {[arm.shape for arm in arms]}.")
+    arms = [np.asarray(scores, dtype=np.float64) for scores in scores_NM]
+    if lacking := [arm.shape for arm in arms if arm.ndim != 2]:
+        raise ValueError(f"Scores are (seeds, environments); these have the shape {lacking[0]}.")
     shapes = tuple(arm.shape for arm in arms)
+    if len({environments for _, environments in shapes}) != 1:
+        raise ValueError(f"Arms are compared in the same environments; these have {[*shapes]}.")
     if not all(arm.size and np.isfinite(arm).all() for arm in arms):
-        reason = "a score that is missing or not finite"
-        return Estimate(None, None, None, level, shapes, 0, reason)
+        return Estimate(shapes, reason="a score that is missing or not finite")
     value = _plain(aggregate(*arms))
     if min(len(arm) for arm in arms) < 2:
-        return Estimate(value, None, None, level, shapes, 0, "one seed leaves nothing to draw from")
-    drawn = np.concatenate([aggregate(*block) for block in resampled(arms, name, replicates, seed)])
+        return Estimate(shapes, value, reason="one seed leaves nothing to draw from")
+    drawn = np.concatenate([aggregate(*block) for block in resampled(arms, name, replicates or REPLICATES, seed or 0)])
     tail = 50 * (1 - level)
     low, high = np.percentile(drawn, [tail, 100 - tail], axis=0)
-    return Estimate(value, _plain(low), _plain(high), level, shapes, replicates)
+    return Estimate(shapes, value, _plain(low), _plain(high))
 
 
 def resampled(
     arms: Sequence[np.ndarray], name: str, replicates: int = REPLICATES, seed: int = 0
 ) -> Iterator[list[np.ndarray]]:
-    """The replicates, block by block: of each arm (N, M) an array (R, N, M) whose columns are drawn from its own.
+    """The replicates, block by block: for each arm (N, M) an array (R, N, M) whose columns are drawn from the arm's.
 
-    The blocks' R add up to `replicates`; every block has numbers of its own, so their size bounds the memory alone.
+    The blocks' R add up to `replicates`. Every block has its own random numbers, so their size bounds the memory alone.
     """
     size = max(1, BLOCK // max(arm.size for arm in arms))
     for first in range(0, replicates, size):
@@ -94,17 +85,21 @@ def resampled(
         yield [_drawn(arm, many, stream) for arm in arms]
 
 
+def keyed(seed: int, *name: int | str) -> np.random.Generator:
+    """A new generator for a seed and a name: equal arguments give equal numbers.
+
+    Philox (Salmon et al. 2011) keyed with a hash of them. `plasticity_lab.randomness` does the same for runs; analysis
+    reads records and imports nothing that makes them.
+    """
+    words = "/".join(["analysis", str(int(seed)), *map(str, name)])
+    key = int.from_bytes(hashlib.blake2b(words.encode(), digest_size=16).digest(), "little")
+    return np.random.Generator(np.random.Philox(key=key))
+
+
 def _drawn(arm: np.ndarray, many: int, stream: np.random.Generator) -> np.ndarray:
     seeds, environments = arm.shape
     rows = stream.integers(0, seeds, size=(many, seeds, environments), dtype=np.uint16 if seeds < 2**16 else np.int64)
     return arm[rows, np.arange(environments)]
-
-
-def _matrix(scores: np.ndarray) -> np.ndarray:
-    array = np.asarray(scores, dtype=np.float64)
-    if array.ndim != 2:
-        raise ValueError(f"Scores are (seeds, environments); these have the shape {array.shape}.")
-    return array
 
 
 def _plain(value: np.ndarray) -> float | np.ndarray:

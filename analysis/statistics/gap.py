@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.statistics.iqm import iqm
-from analysis.statistics.normalise import FLOOR, failed
+from analysis.statistics.normalise import failed
 from analysis.statistics.summaries import half_width
 
 
@@ -24,8 +24,8 @@ class GapChange:
 class GapSummary:
     """ΔGAP of one activation as Tables 4 and F3 print it.
 
-    mean (M,): over seeds. half (M,): half the width of its 95 % interval by Student's t, NaN of a single seed. iqm,
-    overall, sd: of the environments' means, the interquartile mean, mean and sample standard deviation.
+    mean (M,): over seeds. half (M,): half the width of its interval by Student's t, NaN for a single seed.
+    iqm, overall, sd: of the environments' means, the interquartile mean, mean and sample standard deviation.
     """
 
     mean: np.ndarray
@@ -35,37 +35,37 @@ class GapSummary:
     sd: float
 
 
-def gaps(train_CNM: np.ndarray, test_CNM: np.ndarray, floor: float = FLOOR) -> np.ndarray:
-    """Training less test of each cycle, (C, N, M); 0 where one of the two is a failure (see `failed`).
+def gaps(train_CNM: np.ndarray, test_CNM: np.ndarray) -> np.ndarray:
+    """Training less test of each cycle, (C, N, M); 0 if one of the two is a failure (see `failed`).
 
-    Source: Figure F1. Raises ValueError where they differ in shape.
+    Source: Figure F1.  Raises ValueError if they differ in shape.
     """
     train, test = _checked(train_CNM, test_CNM, least=1)
-    lost = failed(train, floor) | failed(test, floor)
+    lost = failed(train) | failed(test)
     return np.where(lost, 0.0, np.where(lost, 0.0, train) - np.where(lost, 0.0, test))
 
 
 def gap_summary(change_NM: np.ndarray, level: float = 0.95) -> GapSummary:
     """`gap_change` of all seeds of an activation, in the numbers of Tables 4 and F3."""
     change = np.asarray(change_NM, dtype=np.float64)
-    mean, half = change.mean(axis=0), half_width(change, level)
+    mean = change.mean(axis=0)
     spread = float(mean.std(ddof=1)) if len(mean) > 1 else float("nan")
-    return GapSummary(mean, half, float(iqm(mean[None])), float(mean.mean()), spread)
+    return GapSummary(mean, half_width(change, level), float(iqm(mean[None])), float(mean.mean()), spread)
 
 
-def gap_change(train_CNM: np.ndarray, test_CNM: np.ndarray, floor: float = FLOOR) -> GapChange:
+def gap_change(train_CNM: np.ndarray, test_CNM: np.ndarray) -> GapChange:
     """ΔGAP = (train − test) in the last cycle less the same in the first: (C cycles, N seeds, M environments) → (N, M).
 
     More than 0: the gap has widened. A run with a failure (see `failed`) among these four returns has a ΔGAP of 0. The
-    paper says that a failed run has a gap of 0; were that so in its failed cycle alone, an explosion in the last cycle
-    would read as a gap that closed.
+    paper says that a failed run has a gap of 0; if only its failed cycle had, an explosion in the last cycle would read
+    as a gap that closed.
 
-    Raises ValueError for fewer than two cycles, or where train and test differ in shape.
+    Raises ValueError for fewer than two cycles, or if train and test differ in shape.
     Source: the paper's "Robust Metrics for Non-Stationary RL", Tables 4 and F3.
     """
     train, test = _checked(train_CNM, test_CNM, least=2)
     ends = np.stack([train[0], test[0], train[-1], test[-1]])
-    lost = np.any(failed(ends, floor), axis=0)
+    lost = np.any(failed(ends), axis=0)
     first_train, first_test, last_train, last_test = np.where(lost, 0.0, ends)
     return GapChange((last_train - last_test) - (first_train - first_test), lost)
 

@@ -1,14 +1,14 @@
-"""Hedges' g: how far two means lie apart, in standard deviations of the runs.
+"""Hedges' g: the distance of two means, in standard deviations of the runs.
 
-p says whether there is a difference; with few seeds and little noise the smallest one has a p below any level. g says
-how large it is beside what a seed changes.
+p says whether there is a difference; with little noise the smallest one has a p below any level. g says how large it is
+compared with the effect of a seed.
 """
 
 import math
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.statistics.sample import Values, constant, sample, why_not
+from analysis.statistics.summaries import Values, constant, sample, why_not
 
 LARGE = 1e3
 """From this t on, the interval is that of the pooled SD alone: of 100 runs it is right to 2e-5 of itself."""
@@ -16,21 +16,26 @@ LARGE = 1e3
 
 @dataclass(frozen=True)
 class Hedges:
-    """g, and the interval of the true effect; the sizes of both groups. All but n are None where `reason` says why."""
+    """The sizes of both groups, g, and the interval of the true effect; numbers are None if `reason` says why."""
 
-    g: float | None
-    low: float | None
-    high: float | None
     n: tuple[int, int]
+    g: float | None = None
+    low: float | None = None
+    high: float | None = None
     reason: str | None = None
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Low and high, or None."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 def hedges(ours: Values, theirs: Values, level: float = 0.95) -> Hedges:
-    """The difference of the means of (n,) and (m,) by their pooled SD, unbiased; > 0 where ours is the greater.
+    """The difference of the means of (n,) and (m,) by their pooled SD, unbiased; > 0 if ours is the greater.
 
     The bias of small groups is taken out exactly (`correction`), not by the usual 1 − 3 / (4 df − 1). The interval
-    holds the true difference, in true SDs, in `level` of all cases: the noncentral t distributions of which t is the
-    upper or the lower quantile. It assumes normal values of one variance, which Welch's test does not.
+    holds the true difference, in true SDs, in `level` of all cases: the noncentral t distributions whose upper or lower
+    quantile is t. It assumes normal values of one variance, which Welch's test does not.
 
     Source: Hedges 1981 (g and its correction); Cumming and Finch 2001 (the interval).
     """
@@ -40,16 +45,15 @@ def hedges(ours: Values, theirs: Values, level: float = 0.95) -> Hedges:
     if reason is None and constant(a) and constant(b):
         reason = "no variance in either group"
     if reason:
-        return Hedges(None, None, None, n, reason)
+        return Hedges(n, reason=reason)
     df = sum(n) - 2
     pooled = math.sqrt(sum((len(each) - 1) * each.var(ddof=1) for each in (a, b)) / df)
     difference = float(a.mean() - b.mean()) / pooled
-    low, high = _interval(difference, n, level)
-    return Hedges(correction(df) * difference, low, high, n)
+    return Hedges(n, correction(df) * difference, *_interval(difference, n, level))
 
 
 def correction(df: int) -> float:
-    """What takes the bias out of a standardised difference with `df` degrees of freedom (at least 2), exactly.
+    """The exact factor that takes the bias out of a standardised difference with `df` (at least 2) degrees of freedom.
 
     Source: Hedges 1981, equation 6e: Γ(df/2) / (√(df/2) · Γ((df − 1)/2)).
     """
@@ -57,7 +61,7 @@ def correction(df: int) -> float:
 
 
 def _interval(difference: float, n: tuple[int, int], level: float) -> tuple[float, float]:
-    """The effects under which the difference seen is just not too large, and just not too small."""
+    """The effects for which the measured difference is just not too large, and just not too small."""
     df, scale, tail = sum(n) - 2, math.sqrt(1 / n[0] + 1 / n[1]), (1 - level) / 2
     t = abs(difference) / scale  # the distributions of −t mirror those of t
     low, high = (_noncentrality(p, t, df) * scale for p in (1 - tail, tail))
@@ -72,7 +76,7 @@ def _noncentrality(p: float, t: float, df: int) -> float:
     import scipy.optimize  # slow to import; see `welch`
     import scipy.special
 
-    near = t * math.sqrt(scipy.special.chdtri(df, p) / df)  # what it tends to where the noise of the means is nothing
+    near = t * math.sqrt(scipy.special.chdtri(df, p) / df)  # its limit, if the means have no noise
     if t > LARGE:
         return near
     reach = abs(scipy.special.ndtri(p)) + 1  # that noise has an SD of 1; much farther out, nctdtr gives NaN

@@ -1,18 +1,18 @@
 """Intervals that cover: of an aggregate of runs by task, of the difference of two arms, and of how often one wins.
 
-    interval(values_NM, of="iqm")                       Student's t, of winsorised runs where some are cut off
-    interval(values_NM, of="iqm", method=PERCENTILE)    what the papers have: a stratified percentile bootstrap
+    interval(values_NM, of="iqm")                       Student's t, of winsorised runs if some are cut off
+    interval(values_NM, of="iqm", method=PERCENTILE)    the papers' stratified percentile bootstrap
     difference(ours_NM, theirs_KM, of="iqm")            Student's t of the difference
     improvement_interval(ours_NM, theirs_KM)            Student's t of the probability that a run of ours wins
 
 values_NM: runs × tasks, or (N,) of one task. NaN: a run that is missing; tasks may have unequal numbers of runs.
 of: "mean", "iqm", "median" (over tasks of their means) or "optimality gap".
-rows: "apart" where each task was met by runs of its own, as games are; "together" where a row is one run that met
-every task, as in a cycle of bodies, so that what its tasks have in common counts (it needs all rows whole).
+rows: "apart" if each task, such as a game, has separate runs; "together" if a row is one run that met every task, as in
+a cycle of bodies, so that correlation between its tasks counts (it needs all rows whole).
 
 Each gives an `Interval`: value, low, high, method (its `words` are for a caption), runs (of each task), and `reason`
-where something is None. `covered.words` says how often such intervals hold the truth. All need two runs of each task:
-with two, intervals are wide, as they must be. Values that are infinite are counted, and there is no number then.
+if something is None. `method.coverage` says how often such intervals hold the truth. All need two runs of each task:
+with two, intervals are wide, as they must be. Infinite values are counted, and there is no number then.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,10 +22,9 @@ from typing import Literal
 import numpy as np
 
 from analysis.statistics.bootstrap import bootstrap
-from analysis.statistics.contributions import AGGREGATES, Contributions, Tasks
 from analysis.statistics.iqm import iqm
 from analysis.statistics.method import PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
-from analysis.statistics.student import Error, apart, half_width, together
+from analysis.statistics.student import AGGREGATES, Contributions, Tasks, apart, together
 from analysis.statistics.summaries import mean_score, median_score, optimality_gap
 
 Rows = Literal["apart", "together"]
@@ -35,10 +34,10 @@ _BY_REPLICATE = {"mean": mean_score, "iqm": iqm, "median": median_score, "optima
 
 @dataclass(frozen=True)
 class Interval:
-    """A number with its interval: None where `reason` says why; of a single run there is a value and no interval.
+    """A number with its interval: None if `reason` says why; a single run gives a value and no interval.
 
-    method: by what the interval is made. runs: how many of each task, of the first arm and then of the second where two
-    are compared. infinite: how many values are.
+    method: of the interval. runs: how many of each task, of the first arm and then of the second if two are compared.
+    infinite: how many values are infinite.
     """
 
     value: float | None
@@ -51,7 +50,7 @@ class Interval:
 
     @property
     def number(self) -> float:
-        """The value.  Raises TypeError where there is none."""
+        """The value.  Raises TypeError if there is none."""
         if self.value is None:
             raise TypeError(f"There is no value: {self.reason}.")
         return self.value
@@ -67,13 +66,12 @@ def interval(
 ) -> Interval:
     """The aggregate of an arm's runs with its interval.
 
-    method: `STUDENT`, or `PERCENTILE`, with the level, and with replicates and seed of what is drawn. name: whose they
-    are; with the method's seed it decides what is drawn.
+    method: `STUDENT`, or `PERCENTILE`, with the level, and with replicates and seed of a bootstrap. name: of the arm;
+    with the method's seed it decides what is drawn.
 
-    Raises ValueError for values of more axes, and for names of aggregates or methods that there are not.
+    Raises ValueError for values of more axes, and for unknown names of aggregates or methods.
     """
-    if of not in AGGREGATES:
-        raise ValueError(f"Intervals are of {', '.join(AGGREGATES)}; not of '{of}'.")
+    _check_aggregate(of)
     tasks, found = _sorted(values_NM, method)
     if tasks is None:
         return found
@@ -83,22 +81,17 @@ def interval(
         return _drawn(tasks, of, found, name)
     if method.name != STUDENT.name:
         raise ValueError(f"Intervals are by {STUDENT.name} or by {PERCENTILE.name}; not by '{method.name}'.")
-    return _by_student(found, [part], rows, method.level)
+    return _by_student(found, [part], rows)
 
 
-def difference(
-    ours_NM: np.ndarray, theirs_KM: np.ndarray, of: str = "mean", rows: Rows = "apart", level: float = 0.95
-) -> Interval:
-    """The aggregate of ours less that of theirs, arms of the same tasks and of runs of their own.
+def difference(ours_NM: np.ndarray, theirs_KM: np.ndarray, of: str = "mean", rows: Rows = "apart") -> Interval:
+    """The aggregate of ours less that of theirs, for arms of the same tasks and of separate runs.
 
-    Of means of one task it is the interval of Welch's test.  Raises ValueError as `interval` does, and for arms of
+    For means of one task it is the interval of Welch's test.  Raises ValueError as `interval` does, and for arms of
     different tasks.
     """
-    if of not in AGGREGATES:
-        raise ValueError(f"Intervals are of {', '.join(AGGREGATES)}; not of '{of}'.")
-    return _of_two(
-        ours_NM, theirs_KM, rows, level, lambda ours, theirs: [AGGREGATES[of](arm) for arm in (ours, theirs)]
-    )
+    _check_aggregate(of)
+    return _of_two(ours_NM, theirs_KM, rows, lambda *arms: [AGGREGATES[of](arm) for arm in arms])
 
 
 def improvement_interval(
@@ -106,40 +99,40 @@ def improvement_interval(
 ) -> Interval:
     """The probability that a run of ours beats one of theirs on the same task, averaged over tasks; a tie is half.
 
-    What a run adds is the part of the other arm that it beats: DeLong's variance, with the degrees of freedom of
-    Brunner and Munzel. Where every run of one arm beats every run of the other, nothing varies: there is no interval.
+    The contribution of a run is the part of the other arm that it beats: DeLong's variance, with the degrees of freedom
+    of Brunner and Munzel. If every run of one arm beats every run of the other, nothing varies: there is no interval.
 
     Source: Brunner and Munzel 2000; Agarwal et al. 2021 for the average.  Raises ValueError as `difference` does.
     """
-    return _of_two(ours_NM, theirs_KM, rows, level, _wins)
+    return _of_two(ours_NM, theirs_KM, rows, _wins, replace(STUDENT, level=level))
+
+
+def _check_aggregate(of: str) -> None:
+    if of not in AGGREGATES:
+        raise ValueError(f"Intervals are of {', '.join(AGGREGATES)}; not of '{of}'.")
 
 
 def _of_two(
     ours_NM: np.ndarray,
     theirs_KM: np.ndarray,
     rows: Rows,
-    level: float,
     parts_of: Callable[[Tasks, Tasks], list[Contributions]],
+    method: Method = STUDENT,
 ) -> Interval:
-    method = replace(STUDENT, level=level)
     ours, first = _sorted(ours_NM, method)
     theirs, second = _sorted(theirs_KM, method)
     if len(first.runs) != len(second.runs):
         raise ValueError(f"Arms are compared on the same tasks; these have {len(first.runs)} and {len(second.runs)}.")
-    found = replace(
-        first,
-        runs=first.runs + second.runs,
-        infinite=first.infinite + second.infinite,
-        reason=first.reason or second.reason,
-    )
+    runs, infinite = first.runs + second.runs, first.infinite + second.infinite
+    found = replace(first, runs=runs, infinite=infinite, reason=first.reason or second.reason)
     if ours is None or theirs is None:
         return found
     parts = parts_of(ours, theirs)
-    return _by_student(replace(found, value=parts[0].value - parts[1].value), parts, rows, level)
+    return _by_student(replace(found, value=parts[0].value - parts[1].value), parts, rows)
 
 
 def _wins(ours: Tasks, theirs: Tasks) -> list[Contributions]:
-    """What runs of both arms add to the probability that ours win: value is that of ours, less 0."""
+    """The contributions of both arms to the probability that ours win: all of its value is that of ours."""
     mine, others = [], []
     for a, b in zip(ours, theirs, strict=True):
         beats = (np.greater.outer(a, b).astype(float) + np.greater_equal.outer(a, b)) / (2 * len(ours))
@@ -150,7 +143,7 @@ def _wins(ours: Tasks, theirs: Tasks) -> list[Contributions]:
 
 
 def _sorted(values_NM: np.ndarray, method: Method) -> tuple[list[np.ndarray] | None, Interval]:
-    """The runs of each task, and what can be said of them before anything is computed; None where nothing can."""
+    """The runs of each task, None if there is nothing to compute; and an interval with all but its numbers."""
     values = np.asarray(values_NM, dtype=np.float64)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2:
@@ -165,21 +158,22 @@ def _sorted(values_NM: np.ndarray, method: Method) -> tuple[list[np.ndarray] | N
     return (None if reason else tasks), Interval(None, None, None, method, runs, infinite, reason)
 
 
-def _by_student(found: Interval, parts: Sequence[Contributions], rows: Rows, level: float) -> Interval:
-    tasks = len(parts[0].added)
+def _by_student(found: Interval, parts: Sequence[Contributions], rows: Rows) -> Interval:
     cut = any(part.cut for part in parts)
-    name = (WINSORISED if cut else STUDENT.name) + (WHOLE_RUNS if rows == "together" and tasks > 1 else "")
-    found = replace(found, method=Method(name, level))
-    reason = _why_not(found, parts, rows)
-    error = Error(None, None, reason) if reason else (together if rows == "together" else apart)(parts)
-    if error.error is None or found.value is None:
-        return replace(found, reason=error.reason)
-    half = half_width(error, level)
-    return replace(found, low=found.value - half, high=found.value + half)
+    whole = WHOLE_RUNS if rows == "together" and len(parts[0].added) > 1 else ""
+    level = found.method.level
+    found = replace(found, method=Method((WINSORISED if cut else STUDENT.name) + whole, level))
+    if reason := _why_not(found, parts, rows):
+        return replace(found, reason=reason)
+    error = (together if rows == "together" else apart)(parts)
+    if error is None:
+        return replace(found, reason="the runs do not differ")
+    half = error.half_width(level)
+    return replace(found, low=found.number - half, high=found.number + half)
 
 
 def _why_not(found: Interval, parts: Sequence[Contributions], rows: Rows) -> str | None:
-    """Why runs, of which there are some, have no interval."""
+    """Why runs have no interval."""
     if min(found.runs) < 2:
         return "one run has no interval" if len(found.runs) == 1 else "a task with one run"
     if any(part.cut and len(part.added) > 1 and sum(part.inside) < 3 for part in parts):
@@ -197,7 +191,5 @@ def _drawn(tasks: Sequence[np.ndarray], of: str, found: Interval, name: str) -> 
         return replace(found, reason="one run has no interval")
     if all(np.ptp(runs) == 0 for runs in tasks):
         return replace(found, reason="the runs do not differ")
-    method = found.method
-    told = {"replicates": method.replicates, "level": method.level, "seed": method.seed}
-    made = bootstrap(_BY_REPLICATE[of], np.stack(tasks, axis=1), name=name, **told).interval
+    made = bootstrap(_BY_REPLICATE[of], np.stack(tasks, axis=1), name=name, **found.method.draws).interval
     return replace(found, low=made[0], high=made[1]) if made else found

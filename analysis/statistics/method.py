@@ -1,10 +1,17 @@
-"""By what an interval is made, in data: a table's .json keeps it, so that an old table goes on saying how its own were.
+"""The method behind each kind of interval, as data, and how often such an interval holds the truth.
 
-Whoever changes a method adds the new one beside it and names it in `TODAY`; what was stored is made again by its own.
+A table's .json stores the methods, so re-rendering an old table reproduces its intervals. Keep the old method when you
+change one: add the new method and name it in `TODAY`.
+
+The committed simulation in analysis/measured/coverage/ has a file for each number that intervals are of;
+`python -m analysis coverage` made them.
 """
 
+import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from analysis.statistics.bootstrap import REPLICATES
@@ -12,7 +19,7 @@ from analysis.statistics.bootstrap import REPLICATES
 
 @dataclass(frozen=True)
 class Method:
-    """name: of the method. level: how often it should hold what it is of. replicates, seed: of a bootstrap."""
+    """name: of the method. level: how often its intervals should hold the truth. replicates, seed: of a bootstrap."""
 
     name: str
     level: float = 0.95
@@ -25,49 +32,107 @@ class Method:
         drawn = [] if self.replicates is None else [f"{self.replicates:,} replicates", f"seed {self.seed}"]
         return f"{100 * self.level:g} % interval ({', '.join([self.name, *drawn])})"
 
+    @property
+    def draws(self) -> dict[str, Any]:
+        """The arguments of `bootstrap`."""
+        return {"replicates": self.replicates, "level": self.level, "seed": self.seed}
+
     def as_json(self) -> dict[str, Any]:
-        """As a table's .json keeps it."""
+        """As a table's .json stores it."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 PERCENTILE = Method("stratified percentile bootstrap", replicates=REPLICATES, seed=0)
-"""Of what the papers have intervals of: `bootstrap`."""
+"""The papers' method: `bootstrap`."""
 STUDENT = Method("Student's t")
 """`interval`: of means."""
-WINSORISED = "winsorised Student's t"
-"""What `STUDENT` is called where runs are cut off, as of an interquartile mean."""
+_CUT = "winsorised "
+WINSORISED = f"{_CUT}Student's t"
+"""The name of `STUDENT` if runs are cut off, as for an interquartile mean."""
 WHOLE_RUNS = ", whole runs"
-"""Behind its name where a run that met several tasks is one draw."""
+"""Behind its name if a run that met several tasks is one draw."""
 BOUNDS_ANEW = Method("Student's t, bounds drawn anew", replicates=10_000, seed=0)
-"""Of scores whose bounds are percentiles of the runs themselves: `bounded`."""
+"""Of scores whose bounds are percentiles of the runs themselves: `plasticity_score.spread`."""
 GAP = STUDENT
-"""Of a mean change of the generalization gap: `half_width`."""
+"""Of a mean change of the generalization gap: `summaries.half_width`."""
 EFFECT = Method("noncentral t")
 """Of Hedges' g: `hedges`."""
 Methods = Mapping[str, Method]
-"""What an interval is of → by what it is made."""
+"""Number → the method of its intervals."""
 AT_FIRST: Methods = {"score": PERCENTILE, "gap": GAP, "effect": EFFECT}
 """Of the tables whose .json does not say it."""
 TODAY: Methods = {**AT_FIRST, "score": BOUNDS_ANEW, "published": PERCENTILE}
-"""published: of the same scores as the paper makes it, where ours is made otherwise."""
-KNOWN: Mapping[str, frozenset[str]] = {
-    of: frozenset({AT_FIRST.get(of, method).name, method.name}) for of, method in TODAY.items()
-}
-"""The names of the methods that this version can make."""
+"""published: the paper's intervals of the same scores, if ours are made differently."""
 
 
 def methods_in(said: Mapping[str, Mapping[str, Any]]) -> Methods:
     """The methods that a .json names.  Raises ValueError for one that this version does not know, TypeError."""
     found = {of: Method(**one) for of, one in said.items()}
     for of, method in found.items():
-        if method.name not in KNOWN.get(of, ()):
+        known = [methods[of].name for methods in (AT_FIRST, TODAY) if of in methods]
+        if method.name not in known:
             raise ValueError(f"its {of} has intervals by '{method.name}', which this version cannot make")
     return {**AT_FIRST, **found}
 
 
 def shared(kept: Iterable[Methods | None]) -> Methods:
-    """The methods that all runs of a table keep, having been read from the .json of one; today's where they differ, or
-    some keep none.
-    """
+    """The methods of all runs of a table that was read from one .json; today's if they differ, or some have none."""
     first, *others = [*kept] or [None]
     return first if first is not None and all(other == first for other in others) else TODAY
+
+
+# The measured coverage, for captions.
+
+FOLDER = Path(__file__).parents[1] / "measured" / "coverage"
+LEVEL = 0.95
+"""Of the intervals that were simulated."""
+MANY = 10
+"""From this many seeds on, a caption does not mention coverage."""
+
+
+def family(method: str) -> str:
+    """The name that a method's coverage has: the same whether runs are cut off or not."""
+    return method.removeprefix(_CUT)
+
+
+def coverage(
+    of: str, method: str, seeds: int, tasks: int, distribution: str = "normal"
+) -> tuple[float, int, int] | None:
+    """The part of nominal 95 % intervals that held the truth, with the seeds and tasks that it was measured for.
+
+    of: as in `interval`, or "difference of means", "difference of iqms", "improvement", "score". The size is the
+    greatest measured one that is not greater than the one asked for. None if nothing was measured.
+    """
+    found = _measured(of).get((family(method), distribution), {})
+    sizes = [size for size in found if size[0] <= seeds and size[1] <= tasks]
+    return (found[max(sizes)], *max(sizes)) if sizes else None
+
+
+def with_coverage(method: Method, of: str, seeds: int, tasks: int) -> str:
+    """A method in a caption, below ten seeds with its coverage: "95 % interval (Student's t; covers 95.1 % for …)"."""
+    found = coverage(of, method.name, seeds, tasks) if method.level == LEVEL and seeds < MANY else None
+    if found is None:
+        return method.words
+    part, seeds, tasks = found
+    covers = f"covers {100 * part:.1f} % for normal runs at {seeds} seeds × {tasks} task{'s' * (tasks > 1)}"
+    return f"{method.words[:-1]}; {covers})"
+
+
+def file_of(of: str) -> str:
+    """The name of the file, without its ending."""
+    return of.replace(" ", "_")
+
+
+@cache
+def _measured(of: str) -> Mapping[tuple[str, str], Mapping[tuple[int, int], float]]:
+    """(method, distribution) → (seeds, tasks) → coverage; empty if nothing was measured."""
+    found: dict[tuple[str, str], dict[tuple[int, int], float]] = {}
+    path = FOLDER / f"{file_of(of)}.csv"
+    if not path.exists():
+        return found
+    with path.open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            if line["coverage"]:
+                key = line["method"], line["distribution"]
+                found.setdefault(key, {})[int(line["seeds"]), int(line["tasks"])] = float(line["coverage"])
+    return found

@@ -1,7 +1,7 @@
-"""Returns of environments with scales of their own → scores between 0 and 1, and which runs count as failures.
+"""Returns of environments with different scales → scores between 0 and 1, and which runs count as failures.
 
 The paper takes min and max from "a robust percentile sweep across all activations" and does not say which percentiles;
-here the 5th and the 95th. They depend on which runs are compared, so they go with the scores wherever those are shown.
+here the 5th and the 95th. They depend on which runs are compared, so tables and figures show them with the scores.
 """
 
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ PERCENTILES = (5.0, 95.0)
 
 @dataclass(frozen=True)
 class Normalised:
-    """Scores by arm, each (N, M), with what they were made by.
+    """Scores by arm, each (N, M), and how they were made; scores are None if `reason` says why.
 
     low, high: the returns (M,) that became 0 and 1. failures: how many runs of each arm failed in each environment,
-    (M,). scores are None where `reason` says why.
+    (M,).
     """
 
     scores: Mapping[str, np.ndarray] | None
@@ -32,7 +32,7 @@ class Normalised:
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Low and high.  Raises ValueError where there are no runs to take them from."""
+        """Low and high.  Raises ValueError if there are no runs to take them from."""
         if self.low is None or self.high is None:
             raise ValueError("There are no bounds, as there are no runs.")
         return self.low, self.high
@@ -60,17 +60,15 @@ def normalise(
         shapes = {name: arm.shape for name, arm in arms.items()}
         raise ValueError(f"Returns are (seeds, environments), of the same environments for all arms; these: {shapes}.")
     lost = {name: failed(arm, floor) for name, arm in arms.items()}
-    failures = {name: each.sum(axis=0) for name, each in lost.items()}
-    floored = {name: np.where(lost[name], floor, arm) for name, arm in arms.items()}
-    together = np.concatenate(list(floored.values()))
+    how = {name: each.sum(axis=0) for name, each in lost.items()}, floor, percentiles
+    together = np.concatenate([np.where(lost[name], floor, arm) for name, arm in arms.items()])
     if not len(together):
-        return Normalised(None, None, None, failures, floor, percentiles, "no runs")
+        return Normalised(None, None, None, *how, "no runs")
     low, high = np.percentile(together, percentiles, axis=0)
     if flat := np.flatnonzero(high <= low).tolist():
         reason = f"the runs do not differ between the percentiles in the environments at {flat}"
-        return Normalised(None, low, high, failures, floor, percentiles, reason)
-    scores = {name: scored(arm, low, high, floor) for name, arm in arms.items()}
-    return Normalised(scores, low, high, failures, floor, percentiles)
+        return Normalised(None, low, high, *how, reason)
+    return Normalised({name: scored(arm, low, high, floor) for name, arm in arms.items()}, low, high, *how)
 
 
 def scored(returns: np.ndarray, low: np.ndarray, high: np.ndarray, floor: float = FLOOR) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The paired t-test, for arms that share their streams: the same seeds met the same tasks in the same order.
 
-What a seed's tasks do to both arms alike cancels in their difference, so that smaller differences are seen than by
-Welch's test. It needs the same seeds on both sides.
+A seed's tasks affect both arms equally, which cancels in the difference. So it detects smaller differences than Welch's
+test. It needs the same seeds on both sides.
 """
 
 import math
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.statistics.sample import Values, sample, variance, why_not
+from analysis.statistics.summaries import Values, pairs, variance, why_not
+from analysis.statistics.welch import two_sided
 
 ROUNDING = 1e-13
 """Differences that vary by less than this part of the values vary by rounding alone."""
@@ -17,35 +18,37 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True)
 class Paired:
-    """The mean difference with its interval, t, two-sided p and the number of pairs; None where `reason` says why."""
+    """The number of pairs, the mean difference with its 95 % interval, t and two-sided p.
 
-    difference: float | None
-    low: float | None
-    high: float | None
-    t: float | None
-    p: float | None
+    Numbers are None if `reason` says why.
+    """
+
     n: int
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    t: float | None = None
+    p: float | None = None
     reason: str | None = None
 
 
-def paired(ours: Values, theirs: Values, level: float = 0.95) -> Paired:
+def paired(ours: Values, theirs: Values) -> Paired:
     """Two-sided test that ours less theirs, (n,), (n,) in the same order of seeds, has the mean 0.
 
-    No p for fewer than two pairs, for values that are not finite, nor where all differences are the same.
+    No p for fewer than two pairs, for values that are not finite, nor if all differences are the same.
     Raises ValueError for lists of different lengths.  Source: `scipy.stats.ttest_rel`.
     """
-    a, b = sample(ours), sample(theirs)
-    if len(a) != len(b):
-        raise ValueError(f"Pairs need the same seeds on both sides; there are {len(a)} and {len(b)} values.")
+    a, b = pairs(ours, theirs, "The paired test, of the same seeds on both sides,")
+    n = len(a)
     reason = why_not([a, b], least=2)
     if reason is None and np.ptp(a - b) <= ROUNDING * np.abs([a, b]).max():
         reason = "no variance in the differences"
     if reason:
-        return Paired(None, None, None, None, None, len(a), reason)
+        return Paired(n, reason=reason)
     import scipy.special  # slow to import; see `welch`
 
-    differences, tail = a - b, (1 - level) / 2
-    mean, error = float(differences.mean()), math.sqrt(variance(differences) / len(a))
-    low, high = (float(scipy.special.stdtrit(len(a) - 1, p)) * error + mean for p in (tail, 1 - tail))
+    differences, tail = a - b, (1 - 0.95) / 2
+    mean, error = float(differences.mean()), math.sqrt(variance(differences) / n)
+    low, high = (float(scipy.special.stdtrit(n - 1, p)) * error + mean for p in (tail, 1 - tail))
     t = mean / error
-    return Paired(mean, low, high, t, float(2 * scipy.special.stdtr(len(a) - 1, -abs(t))), len(a))
+    return Paired(n, mean, low, high, t, two_sided(t, n - 1))

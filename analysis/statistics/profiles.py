@@ -1,6 +1,6 @@
-"""Performance profiles: which part of an arm's runs scores above each threshold.
+"""Performance profiles: the part of an arm's runs that scores above each threshold.
 
-Where one arm's profile lies above another's everywhere, it is better by every summary; where they cross, it depends.
+If one arm's profile lies above another's everywhere, it is better by every summary; if they cross, it depends.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from analysis.statistics.bootstrap import REPLICATES, bootstrap
 class Profile:
     """A profile with its band at each threshold, (T,) all; shape: (seeds, environments).
 
-    The band is made for each threshold by itself, not for all of them at once. fraction, low and high are None where
-    `reason` says why; of a single seed there is a fraction and no band.
+    The band is made for each threshold separately, not for all of them at once. fraction, low and high are None if
+    `reason` says why; a single seed gives a fraction and no band.
     """
 
     thresholds: np.ndarray
@@ -35,27 +35,13 @@ def above(scores_NM: np.ndarray, thresholds_T: np.ndarray) -> np.ndarray:
     return np.stack([(scores > each).mean(axis=(-2, -1)) for each in thresholds_T], axis=-1)
 
 
-def profile(
-    scores_NM: np.ndarray,
-    thresholds_T: np.ndarray,
-    name: str,
-    replicates: int = REPLICATES,
-    level: float = 0.95,
-    seed: int = 0,
-) -> Profile:
-    """The profile of scores (N seeds, M environments) at the thresholds (T,), with its band.  name: whose they are.
+def profile(scores_NM: np.ndarray, thresholds_T: np.ndarray, name: str, replicates: int = REPLICATES) -> Profile:
+    """The profile of scores (N seeds, M environments) at the thresholds (T,), with its band.  name: of the arm.
 
-    Raises ValueError for scores of another shape, or where there is no threshold.
+    Raises ValueError for scores of another shape, or if there is no threshold.
     """
     thresholds = np.asarray(thresholds_T, dtype=np.float64)
     if thresholds.ndim != 1 or not len(thresholds):
         raise ValueError(f"Thresholds have one axis and at least one value; these have the shape {thresholds.shape}.")
-    found = bootstrap(
-        lambda scores: above(scores, thresholds),
-        scores_NM,
-        name=name,
-        replicates=replicates,
-        level=level,
-        seed=seed,
-    )
+    found = bootstrap(lambda scores: above(scores, thresholds), scores_NM, name=name, replicates=replicates)
     return Profile(thresholds, found.value, found.low, found.high, found.shapes[0], found.reason)

@@ -1,31 +1,43 @@
-"""Which setting is the best, as the paper chooses it: by its mean over the seeds on which settings can be compared."""
+"""The best setting of a grid, as the paper chooses it, and how much of its mean is luck.
+
+The paper chooses the best of a grid on the seeds that it reports. The winner's mean is then too good: if all settings
+are the same, one still has the luckiest seeds. `selection_bias` chooses on half of the seeds and reports on the others.
+"""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import fmean
 from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
+
+from analysis.statistics.bootstrap import keyed
+
+SPLITS = 1000
+"""The most splits of the seeds that are tried: all of them up to 12 seeds, C(12, 6) = 924."""
+
 
 class Ordered(Hashable, Protocol):
-    """What can be a key, and sorted."""
+    """A key that can be sorted."""
 
     def __lt__(self, other: Any, /) -> bool:
-        """Whether it comes first."""
+        """Whether this one comes first."""
         ...
 
 
 Setting = TypeVar("Setting", bound=Ordered)
 Seed = TypeVar("Seed", bound=Ordered)
 Results = Mapping[Setting, Mapping[Seed, float | None]]
-"""Of each setting its value at each seed; None, or what is not finite, where the run diverged or lacks the value."""
+"""Setting → seed → value; None, or not finite, if the run diverged or lacks the value."""
 
 
 @dataclass(frozen=True)
 class Best(Generic[Setting, Seed]):
     """The best setting with its mean over the seeds that it was chosen on.
 
-    settings: how many were compared. left_out: how many were not, since they lack some of these seeds.
+    settings: how many were compared. left_out: how many were not, because they lack some of these seeds.
     """
 
     setting: Setting
@@ -38,7 +50,7 @@ class Best(Generic[Setting, Seed]):
 def best_setting(results: Results[Setting, Seed], better: str = "more") -> Best[Setting, Seed] | None:
     """The setting with the best mean over seeds; None if there is none with a value on all of them.
 
-    better: "less" where the lowest mean is the best, else the highest is. Of equals the first by name wins, so that the
+    better: "less" if the lowest mean is the best, else the highest is. Among equals the first by name wins, so the
     order of `results` does not count.
     """
     seeds, compared = compared_on(results)
@@ -58,7 +70,7 @@ def best_setting(results: Results[Setting, Seed], better: str = "more") -> Best[
 def compared_on(results: Results[Setting, Seed]) -> tuple[list[Seed], list[Setting]]:
     """The seeds on which settings are compared, and the settings that have them all; both sorted.
 
-    Settings are compared on the same seeds: those on which the most runs can be compared, of equal choices the one
+    Settings are compared on the same seeds: the choice that compares the most runs, and among equal choices the one
     with the most seeds. A setting that diverged on one of them is compared, and cannot win.
     """
 
@@ -70,3 +82,78 @@ def compared_on(results: Results[Setting, Seed]) -> tuple[list[Seed], list[Setti
         return [], []
     seeds = max(choices, key=lambda each: (len(each) * len(having(each)), len(each)))
     return sorted(seeds), having(seeds)
+
+
+@dataclass(frozen=True)
+class SelectionBias:
+    """The best setting both ways.
+
+    settings, seeds: how many were compared; left_out: settings with a value that is not finite. chosen: the index of
+    the setting that is best on all seeds. as_published: its mean on them. honest: the mean over splits of the value
+    that the setting chosen on one half has on the other. bias: how much better the published mean is, in the metric's
+    own direction: more than 0 flatters. agreement: the part of splits that choose `chosen`. splits: how many there
+    were. Numbers are None if `reason` says why.
+    """
+
+    settings: int
+    seeds: int
+    left_out: int
+    chosen: int | None = None
+    as_published: float | None = None
+    honest: float | None = None
+    bias: float | None = None
+    agreement: float | None = None
+    splits: int = 0
+    reason: str | None = None
+
+
+def selection_bias(values_SN: np.ndarray, name: str, better: str = "more") -> SelectionBias:
+    """The bias of choosing among S settings by their values at N seeds, (S, N).
+
+    The choosing half is ⌊N / 2⌋ seeds, the reporting half the others: all such splits if there are at most `SPLITS`
+    (with five seeds 10), else as many drawn by the name, with repetition. Among equals the first wins.
+    A setting with a value that is not finite can win nowhere and is left out.
+
+    Raises ValueError for values of another shape.
+    """
+    values = np.asarray(values_SN, dtype=np.float64)
+    if values.ndim != 2:
+        raise ValueError(f"Values are (settings, seeds); these have the shape {values.shape}.")
+    whole = np.flatnonzero(np.isfinite(values).all(axis=1))
+    seeds, left_out = values.shape[1], len(values) - len(whole)
+    if seeds < 2:
+        return SelectionBias(len(whole), seeds, left_out, reason="fewer than two seeds")
+    if not len(whole):
+        return SelectionBias(0, seeds, left_out, reason="no setting with a value at every seed")
+    sign = -1.0 if better == "less" else 1.0
+    known = sign * values[whole]
+    chooses_PN = _splits(seeds, name)
+    half = seeds // 2
+    winners_P = (known @ chooses_PN.T / half).argmax(axis=0)
+    reports_SP = known @ ~chooses_PN.T / (seeds - half)
+    honest = float(reports_SP[winners_P, np.arange(len(winners_P))].mean())
+    means = known.mean(axis=1)
+    best = int(means.argmax())
+    return SelectionBias(
+        len(whole),
+        seeds,
+        left_out,
+        chosen=int(whole[best]),
+        as_published=sign * float(means[best]),
+        honest=sign * honest,
+        bias=float(means[best]) - honest,
+        agreement=float((winners_P == best).mean()),
+        splits=len(chooses_PN),
+    )
+
+
+def _splits(seeds: int, name: str) -> np.ndarray:
+    """The seeds that choose, in each split: (P, N) bool, half of them (rounded down) in each row."""
+    half = seeds // 2
+    if math.comb(seeds, half) <= SPLITS:
+        chosen = np.array(list(combinations(range(seeds), half)))
+    else:
+        chosen = keyed(0, "splits", name).permuted(np.tile(np.arange(seeds), (SPLITS, 1)), axis=1)[:, :half]
+    chooses = np.zeros((len(chosen), seeds), dtype=bool)
+    np.put_along_axis(chooses, chosen, True, axis=1)
+    return chooses

@@ -1,35 +1,124 @@
-"""Student's t of what runs add to an aggregate: its standard error, its degrees of freedom, and the interval.
+"""Student's t of an aggregate: the standard error of runs by task, its degrees of freedom, and the interval.
+
+An aggregate of runs by task moves by Σ (the contributions of a task's runs, averaged over them) when the runs change a
+little. So its variance is Σ_tasks s² / n of the contributions, as for a mean. Exact for a mean; for an interquartile
+mean they are the winsorised runs (Tukey and McLaughlin 1963), its influence function.
 
 One task: Student's interval of a mean, and Yuen's of a trimmed mean. Several: the variances of the tasks add up, with
 the degrees of freedom of Welch and Satterthwaite. Nothing is drawn.
+
+Legend: N runs, M tasks. NaN: a run that is missing.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.statistics.contributions import Contributions
+from analysis.statistics.iqm import CUT, iqm
+
+Tasks = Sequence[np.ndarray]
+"""The runs of each task, (n,) each, finite."""
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """value: the aggregate. added: the contribution of each run of each task, (n,) each. inside: how many runs of each
+    task are not cut off and so make the variance; all of them if nothing is cut.
+    """
+
+    value: float
+    added: Sequence[np.ndarray]
+    inside: Sequence[int]
+
+    @property
+    def cut(self) -> bool:
+        """Whether runs are cut off."""
+        return any(inside < len(runs) for inside, runs in zip(self.inside, self.added, strict=True))
+
+
+def of_mean(tasks: Tasks) -> Contributions:
+    """The mean over tasks of the mean over their runs."""
+    value = float(np.mean([runs.mean() for runs in tasks]))
+    return Contributions(value, [runs / len(tasks) for runs in tasks], [len(runs) for runs in tasks])
+
+
+def of_median(tasks: Tasks) -> Contributions:
+    """The median over tasks of their means: it varies with the one or two tasks in the middle.
+
+    If tasks are nearly equal, others could take their place; then the standard error is too great, not too small.
+    """
+    means = np.array([runs.mean() for runs in tasks])
+    order, many = np.argsort(means, kind="stable"), len(tasks)
+    middle = {int(order[(many - 1) // 2]), int(order[many // 2])}
+    added = [runs / len(middle) if at in middle else np.zeros(len(runs)) for at, runs in enumerate(tasks)]
+    return Contributions(float(np.median(means)), added, [len(runs) for runs in tasks])
+
+
+def of_optimality_gap(tasks: Tasks) -> Contributions:
+    """By how much runs fall short of 1, as in `summaries.optimality_gap`."""
+    return of_mean([1.0 - np.minimum(runs, 1.0) for runs in tasks])
+
+
+def of_iqm(tasks: Tasks) -> Contributions:
+    """The interquartile mean of all runs, in which every task weighs the same.
+
+    With as many runs of each task it is `iqm`. Else a run weighs 1 / (runs of its task), and from either end as many
+    whole runs are cut off as weigh at most a quarter together.
+    """
+    heap, weight = np.concatenate(tasks), math.lcm(*map(len, tasks))
+    weights = np.repeat([weight // len(runs) for runs in tasks], [len(runs) for runs in tasks])
+    order = np.argsort(heap, kind="stable")
+    total, upto = int(weights.sum()), np.cumsum(weights[order])
+    most = int(total * CUT)
+    first = int(np.searchsorted(upto, most, side="right"))
+    last = int(len(heap) - np.searchsorted(np.cumsum(weights[order[::-1]]), most, side="right")) - 1
+    kept = order[first : last + 1]
+    alike = len({len(runs) for runs in tasks}) == 1
+    value = float(iqm(np.stack(tasks, axis=1)) if alike else np.average(heap[kept], weights=weights[kept]))
+    low, high, part = heap[order[first]], heap[order[last]], weights[kept].sum() / total
+    inside = np.zeros(len(heap), dtype=bool)
+    inside[kept] = True
+    ends = np.cumsum([len(runs) for runs in tasks])[:-1]
+    return Contributions(
+        value,
+        [np.clip(runs, low, high) / (part * len(tasks)) for runs in tasks],
+        [int(each.sum()) for each in np.split(inside, ends)],
+    )
+
+
+AGGREGATES: Mapping[str, Callable[[Tasks], Contributions]] = {
+    "mean": of_mean,
+    "iqm": of_iqm,
+    "median": of_median,
+    "optimality gap": of_optimality_gap,
+}
+"""The aggregates that have intervals."""
 
 
 @dataclass(frozen=True)
 class Error:
-    """The standard error of an aggregate with its degrees of freedom; both None where `reason` says why."""
+    """The standard error of an aggregate with its degrees of freedom."""
 
-    error: float | None
-    df: float | None
-    reason: str | None = None
+    error: float
+    df: float
+
+    def half_width(self, level: float) -> float:
+        """Half the width of the interval of the aggregate."""
+        import scipy.special  # slow to import; see `welch`
+
+        return float(scipy.special.stdtrit(self.df, 0.5 + level / 2)) * self.error
 
 
-def apart(parts: Sequence[Contributions]) -> Error:
-    """Of runs of their own for each task, of one arm or of several that are compared.
+def apart(parts: Sequence[Contributions]) -> Error | None:
+    """Of one arm or of several that are compared, with separate runs for each task; None if the runs do not differ.
 
     A task with h of its n runs inside the middle half of M tasks has (n − 1) (h − a) / (n − a) degrees of freedom and
-    the variance s² / n · (n − a) / n · h / (h − a), where a = 1 / M: what is cut off says nothing of the spread.
+    the variance s² / n · (n − a) / n · h / (h − a), where a = 1 / M: runs that are cut off say nothing of the spread.
 
-    Source: Yuen 1974 for one task, where it is her h − 1 and her variance exactly; spread over tasks here, and tried
-    by simulation (docs/statistics.md). Without a cut it is Welch 1947 and Satterthwaite 1946.
+    Source: Yuen 1974 for one task, for which it is her h − 1 and her variance exactly; spread over tasks here, and
+    tried by simulation (docs/statistics.md). Without a cut it is Welch 1947 and Satterthwaite 1946.
     """
     variances, freedoms = [], []
     for part in parts:
@@ -46,10 +135,10 @@ def apart(parts: Sequence[Contributions]) -> Error:
     return _error(variances, freedoms)
 
 
-def together(parts: Sequence[Contributions]) -> Error:
-    """Of runs that met every task, row by row the same: a run is one draw, whatever its tasks have in common.
+def together(parts: Sequence[Contributions]) -> Error | None:
+    """Of runs that met every task, one per row: a run is one draw, so correlation between its tasks counts.
 
-    Each arm has one number a run, the sum of what it adds over its M tasks. Where h of n values are inside the middle
+    Each arm has one number a run, the sum of its contributions over its M tasks. If h of n values are inside the middle
     half, its variance is made greater by (n − 1) h / (n (h − 1)), as Yuen's is, and of its N − 1 degrees of freedom the
     part (1 − (h − 1) / (n − 1)) / M is lost: for one task it is `apart`.
     """
@@ -68,27 +157,18 @@ def together(parts: Sequence[Contributions]) -> Error:
     return _error(variances, freedoms)
 
 
-def half_width(error: Error, level: float) -> float:
-    """Half the width of the interval of an aggregate.  Raises ValueError where there is no standard error."""
-    import scipy.special  # slow to import; see `welch`
-
-    if error.error is None or error.df is None:
-        raise ValueError(f"There is no standard error: {error.reason}.")
-    return float(scipy.special.stdtrit(error.df, 0.5 + level / 2)) * error.error
-
-
 def _variances(added: Sequence[np.ndarray]) -> list[float]:
-    """s² / n of each task, exactly 0 where its runs are the same: a rounded mean would leave some 1e-33."""
+    """s² / n of each task, exactly 0 if its runs are the same: a rounded mean would leave about 1e-33."""
     if len({*map(len, added)}) > 1:
         return [each for runs in added for each in _variances([runs])]
     runs = np.stack(added)
     return np.where(np.ptp(runs, axis=1) > 0, runs.var(axis=1, ddof=1) / runs.shape[1], 0.0).tolist()
 
 
-def _error(variances: Sequence[float], freedoms: Sequence[float]) -> Error:
-    """Variances that add up, by Welch and Satterthwaite; one degree of freedom at least."""
+def _error(variances: Sequence[float], freedoms: Sequence[float]) -> Error | None:
+    """The sum of the variances, by Welch and Satterthwaite; at least one degree of freedom."""
     if not variances:
-        return Error(None, None, "the runs do not differ")
+        return None
     total = sum(variances)
     df = total**2 / sum(variance**2 / free for variance, free in zip(variances, freedoms, strict=True))
     return Error(math.sqrt(total), max(df, 1.0))

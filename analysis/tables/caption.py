@@ -6,8 +6,7 @@ from typing import Any
 from analysis.names import DATA
 from analysis.outcomes import in_words, over_tasks
 from analysis.rows import Row
-from analysis.statistics.covered import with_coverage
-from analysis.statistics.method import Method, shared
+from analysis.statistics.method import Method, shared, with_coverage
 from analysis.tables.made_by import made_lines
 from analysis.tables.missing import NOT_HERE, missing_lines, waiting_lines
 from analysis.tables.paper import of_another

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from analysis.conf import has
 from analysis.names import ACTIVATIONS, BENCHMARKS, BODIES, display
-from analysis.statistics.covered import MANY, with_coverage
+from analysis.statistics.method import MANY, with_coverage
 from analysis.tables.caption import cautions_of, data_line, sentence
 from analysis.tables.made_by import made_lines
 from analysis.tables.missing import NOT_HERE, TRAINING, as_words

@@ -14,8 +14,7 @@ from analysis.names import ACTIVATIONS, BENCHMARKS, display, metric
 from analysis.outcomes import ended, why_none
 from analysis.rows import Row, grouped, key, varying
 from analysis.setting_words import telling, words_of
-from analysis.statistics.selection import Best, best_setting, compared_on
-from analysis.statistics.selection_bias import SelectionBias, selection_bias
+from analysis.statistics.selection import Best, SelectionBias, best_setting, compared_on, selection_bias
 from analysis.statistics.summaries import MeanSD, mean_sd
 from analysis.tables.caption import data_line, selection_line
 from analysis.tables.made_by import made_lines, mixed

@@ -25,7 +25,7 @@ from tabulate import tabulate
 
 from analysis import load
 from analysis.figures.drawing import Drawing, Marker, Panel, Series
-from analysis.figures.numbers import csv_text
+from analysis.figures.files import csv_text
 from analysis.figures.static import pictures
 from analysis.statistics.summaries import half_width, mean_sd
 from analysis.statistics.welch import welch

@@ -124,7 +124,7 @@ def _in_letters(shown: Shown, run: str, size: tuple[int, int], colours: bool) ->
         raise shown.damaged
     if shown.metrics is None or not len(shown.metrics):
         return NOTHING_YET if shown.in_training else NOTHING
-    from analysis.figures.terminal_curve import terminal_curve
+    from analysis.figures.curve import terminal_curve
 
     width, height = size
     return terminal_curve(shown.metrics, shown.declared, _title(run, shown), width, min(height - 3, HEIGHT), colours)

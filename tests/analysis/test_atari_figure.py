@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from analysis.figures.asked import Asked
 from analysis.figures.atari import atari
+from analysis.figures.drawing import Asked
 from analysis.rows import rows
 from plasticity_lab.agents.value.agent import VALUE_MEASURES
 from plasticity_lab.errors import ConfigError

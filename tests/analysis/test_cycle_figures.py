@@ -6,9 +6,9 @@ import io
 import numpy as np
 import pytest
 
-from analysis.figures.asked import Asked
+from analysis.figures.drawing import Asked
+from analysis.figures.files import csv_text
 from analysis.figures.named import FIGURES
-from analysis.figures.numbers import csv_text
 from analysis.figures.static import draw
 from analysis.rows import rows
 from analysis.statistics.plasticity_score import plasticity_scores

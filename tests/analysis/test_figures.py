@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from analysis.__main__ import main
-from analysis.figures.asked import Asked
 from analysis.figures.courses import binned, extents, over_runs
 from analysis.figures.curve import draw_curve, panels_of
+from analysis.figures.drawing import Asked
+from analysis.figures.files import csv_text
 from analysis.figures.named import FIGURES
-from analysis.figures.numbers import csv_text
 from analysis.figures.shocks.by_factor import FIGURES as OF_SHOCKS
 from analysis.figures.static import pictures
 from analysis.figures.two_orders import two_orders

@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 
 from analysis.__main__ import main
-from analysis.figures.asked import Asked
+from analysis.figures.drawing import Asked
+from analysis.figures.files import csv_text
 from analysis.figures.named import FIGURES
-from analysis.figures.numbers import csv_text
 from analysis.frames import metrics_of
 from analysis.report.plotly_figure import charts
 from analysis.rows import rows_in

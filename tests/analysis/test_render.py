@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from analysis.figures.drawing import Drawing, Panel, Series
-from analysis.figures.numbers import csv_text as figure_csv
+from analysis.figures.files import csv_text as figure_csv
 from analysis.rows import rows
 from analysis.tables.build import build
 from analysis.tables.declared.table2 import TABLE2

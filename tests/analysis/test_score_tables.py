@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from analysis.figures.asked import Asked
+from analysis.figures.drawing import Asked
+from analysis.figures.files import csv_text
 from analysis.figures.named import FIGURES
-from analysis.figures.numbers import csv_text
 from analysis.frames import FIRST
 from analysis.origin import origin, rows_of
 from analysis.rows import rows

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from analysis.rows import rows
-from analysis.statistics.selection_bias import selection_bias
+from analysis.statistics.selection import selection_bias
 from analysis.tables import TABLES
 from analysis.tables.declared.table_best_settings import same
 from analysis.tables.render import csv_text, text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.figures.asked import Asked
+from analysis.figures.drawing import Asked
 from analysis.figures.named import FIGURES
 from analysis.frames import metrics_of
 from analysis.rows import rows_in

@@ -6,9 +6,8 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.figures.drawing import Drawing, Panel, Series
-from analysis.figures.numbers import csv_text
+from analysis.figures.files import as_json, csv_text, of_file
 from analysis.figures.static import pictures
-from analysis.figures.stored import as_json, of_file
 
 CURVE = Series("ReLU", "relu", [1, 2, 3], [0.5, nan, 0.7], [2, 0, 2], y_sd=[0.1, None, 0.2], runs=["a", "b"])
 RANGE = Series("Tanh", "tanh", [1.0, 2.5], [3, 4], [1, 1], y_range=[(2.0, 5.0), None], marker="own", joined=False)

@@ -5,8 +5,8 @@ import pytest
 
 from analysis import load
 from analysis.__main__ import main
-from analysis.figures.asked import Asked
 from analysis.figures.curves import curves
+from analysis.figures.drawing import Asked
 from analysis.figures.groups import groups, not_shown
 from analysis.outcomes import over_tasks, why_none
 from analysis.rows import rows

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 
-from analysis.figures.asked import Asked
-from analysis.figures.drawing import Drawing
+from analysis.figures.drawing import Asked, Drawing
+from analysis.figures.files import csv_text as points
 from analysis.figures.named import FIGURES
-from analysis.figures.numbers import csv_text as points
 from analysis.figures.static import pictures
 from analysis.origin import rows_of
 from analysis.tables import TABLES

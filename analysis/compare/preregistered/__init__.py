@@ -1,5 +1,6 @@
-"""Hypotheses fixed before training, and whether what came after kept to them.
+"""Hypotheses fixed before training, and whether the study kept to them.
 
-`registration` is what is fixed and its file, `fixing` makes one of planned runs, `state` finds what was changed since,
-`reading` says both above the table of `compare --preregistered NAME`; `command` is `python -m analysis preregister`.
+`registration` is a hypothesis with its runs and test, and its file; `command` is `python -m analysis preregister`,
+which makes one of planned runs; `state` finds later changes; `reading` shows both above the table of
+`compare --preregistered NAME`.
 """

@@ -1,16 +1,14 @@
-"""A comparison read as it was preregistered: by the runs, the metric and the test that were fixed, and no others."""
+"""A comparison read as it was preregistered: only by the runs, the metric and the test that were fixed."""
 
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 
 from analysis.asked import FILTERS, folder_of, places_of
-from analysis.compare.caption import welch_verdict
-from analysis.compare.comparison import Compared
+from analysis.compare.caption import verdict, welch_verdict
 from analysis.compare.preregistered.registration import DIGITS, PAIRED, TESTS, Read, Registration, all_names, read
 from analysis.compare.preregistered.state import State
 from analysis.compare.result import Result
-from analysis.compare.verdict import against_reference, verdict
 from analysis.rows import Row
 from analysis.statistics.holm import holm
 from plasticity_lab.errors import ConfigError, StoreError
@@ -21,9 +19,9 @@ FIXED = ("by", "against", "metric", "pairs", *FILTERS, "where")
 
 
 def fixed_for(asked: argparse.Namespace) -> Read:
-    """The registration that is asked for; its options are then those of the command.
+    """The registration that is asked for; its options become those of the command.
 
-    Raises ConfigError where one of them was given beside it, or there is none of that name; StoreError.
+    Raises ConfigError if one of them was also given, or if there is none of that name; StoreError.
     """
     given = [f"--{name}" for name in FIXED if getattr(asked, name) is not None]
     if given:
@@ -31,18 +29,16 @@ def fixed_for(asked: argparse.Namespace) -> Read:
     if len(places_of(asked)) > 1:
         raise ConfigError("What is preregistered is read in the store where it was; name one with --store.")
     found = read(Store(folder_of(asked)), asked.preregistered)
-    registration = found.registration
-    asked.by, asked.against, asked.metric, asked.pairs = (
-        registration.by, registration.against, registration.metric, False,
-    )  # fmt: skip
+    for name in ("by", "against", "metric"):
+        setattr(asked, name, getattr(found.registration, name))
     for name in FILTERS:
-        setattr(asked, name, registration.filters.get(name))
-    asked.where = [*registration.where]
+        setattr(asked, name, found.registration.filters.get(name))
+    asked.pairs, asked.where = False, [*found.registration.where]
     return found
 
 
 def those_fixed(rows: Sequence[Row], registration: Registration, state: State) -> list[Row]:
-    """The rows of the runs that take part.  Raises ConfigError where two arms are not left."""
+    """The rows of the registered runs.  Raises ConfigError if fewer than two arms are left."""
     found = [row for row in rows if row.run in registration.runs]
     if len({registration.runs[row.run]["arm"] for row in found}) < 2:
         raise ConfigError(f"{_said(registration, state)[0]} Less than two of its arms are left in this store.")
@@ -50,16 +46,23 @@ def those_fixed(rows: Sequence[Row], registration: Registration, state: State) -
 
 
 def with_heading(found: Result, registration: Registration, state: State) -> Result:
-    """The result with what was fixed, whether that was kept, and the verdict of its test, first below its table."""
+    """The result with the registration, its state, and the verdict of its test first below its table."""
     first, *rest = found.listings
-    lines = [*_said(registration, state), _verdict(found.found.shown[0], registration)]
-    usual = welch_verdict(found.found.shown[0])
-    others = [words for words in first.caption if words not in usual]
-    return replace(found, listings=[replace(first, caption=[*lines, *others]), *rest])
+    compared = found.found.shown[0]
+    pairs = compared.against_reference
+    tests = [pair.paired if registration.test == PAIRED else pair.test for pair in pairs]
+    corrected = holm([test.p for test in tests])
+    words = verdict(compared, [(pair, p, test.t) for pair, p, test in zip(pairs, corrected, tests, strict=True)])
+    test = TESTS[registration.test]
+    decided = f"Against {compared.reference}, by {test} after Holm's correction, as fixed: {words}."
+    usual = welch_verdict(compared)
+    others = [sentence for sentence in first.caption if sentence not in usual]
+    caption = [*_said(registration, state), decided, *others]
+    return replace(found, listings=[replace(first, caption=caption), *rest])
 
 
 def notes_beside(store: Store, rows: Sequence[Row]) -> list[str]:
-    """What an ordinary table says where some of its runs are preregistered."""
+    """The sentences of an ordinary table if some of its runs are preregistered."""
     lines = []
     for name in all_names(store):
         try:
@@ -81,11 +84,3 @@ def _said(registration: Registration, state: State) -> list[str]:
         f"{state.words}.",
         f"Hypothesis: {registration.hypothesis.rstrip('.')}.",
     ]
-
-
-def _verdict(compared: Compared, registration: Registration) -> str:
-    pairs = against_reference(compared)
-    tests = [pair.paired if registration.test == PAIRED else pair.test for pair in pairs]
-    corrected = holm([test.p for test in tests])
-    words = verdict(compared, [(pair, p, test.t) for pair, p, test in zip(pairs, corrected, tests, strict=True)])
-    return f"Against {compared.reference}, by {TESTS[registration.test]} after Holm's correction, as fixed: {words}."

@@ -1,17 +1,18 @@
-"""Whether a study still is what was fixed: kept, open while runs have not ended, or broken, and by what."""
+"""Whether a study is still as it was fixed: kept, open while runs have not ended, or broken, with the reasons."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from analysis.compare.preregistered.beside import beside
 from analysis.compare.preregistered.registration import Read, Registration
+from analysis.compare.sections import sections
+from analysis.compare.setting import task_of
 from analysis.compare.words import listed, word
 from analysis.rows import Row
 from analysis.where import some_of
-from plasticity_lab.errors import StoreError
+from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.damage import read_mapping
 from plasticity_lab.records.files import create_once
 from plasticity_lab.records.provenance import utc_now
@@ -22,30 +23,30 @@ from plasticity_lab.records.store import Store
 
 @dataclass(frozen=True)
 class State:
-    """broken: what was changed, a sentence's end each. ended: how many of the runs of the registration have ended."""
+    """broken: the changes, each as the end of a sentence. ended: how many of the registration's runs have ended."""
 
     broken: Sequence[str]
     ended: int
     runs: int
 
     @property
-    def word(self) -> str:
-        """kept, open or broken."""
-        return "broken" if self.broken else "kept" if self.ended == self.runs else "open"
+    def kept(self) -> bool:
+        """Whether all runs have ended and nothing was changed."""
+        return not self.broken and self.ended == self.runs
 
     @property
     def words(self) -> str:
-        """The word, and why."""
+        """kept, open or broken, and why."""
         if self.broken:
             return f"broken: {'; '.join(self.broken)}"
-        return "kept" if self.ended == self.runs else f"open, {self.ended} of {self.runs} runs have ended"
+        return "kept" if self.kept else f"open, {self.ended} of {self.runs} runs have ended"
 
 
 def state_of(store: Store, read: Read, rows: Sequence[Row]) -> State:
-    """What became of a registration.
+    """The state of a registration.
 
-    rows: all of the store, unfiltered. Where all of its runs have ended and nothing is broken, what they are is kept
-    from now on, so that a later change shows.  Raises StoreError.
+    rows: all of the store, unfiltered. If all of its runs have ended and nothing is broken, their digests are stored
+    from now on, which reveals later changes.  Raises StoreError.
     """
     registration = read.registration
     records, faults = _records(store, registration)
@@ -67,13 +68,38 @@ def state_of(store: Store, read: Read, rows: Sequence[Row]) -> State:
         broken += _said(other, f"were changed or trained again {since}")
     broken += _added(registration, rows)
     state = State(broken, len(ended), len(registration.runs))
-    if state.word == "kept" and not first:
-        _keep(store, registration, digests)
+    if state.kept and not first:
+        content = {"hash": registration.hash, "read": utc_now(), "records": dict(sorted(digests.items()))}
+        create_once(store.first_reading(registration.name), json.dumps(content, indent=1).encode())
     return state
 
 
+def beside(rows: Sequence[Row], by: str, runs: Collection[str]) -> list[tuple[str, Row]]:
+    """The rows that differ from the rows of these runs in nothing but the arm or the seed, each with its arm.
+
+    Runs on another benchmark or game, or with other settings, belong to another study.
+    """
+    tasks = {task_of(row) for row in rows if row.run in runs}
+    alike = [row for row in rows if by == "benchmark" or task_of(row) in tasks]
+    try:
+        found, _ = sections(alike, by)
+    except ConfigError:  # less than two arms are left
+        return []
+    left = {row.run for row in alike if row.run in runs}
+    # Runs of one arm can also belong to another study, in which all arms have other settings.
+    return [
+        (arm, row)
+        for section in found
+        if left <= {row.run for row in section.rows}
+        for arms in section.strata.values()
+        for arm, of in arms.items()
+        for row in of
+        if row.run not in runs
+    ]
+
+
 def _records(store: Store, registration: Registration) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Run → its record, and the runs of which a file is not what was written."""
+    """Run → its record, and the runs with a file that is not as it was written."""
     found, faults = {}, []
     for run in registration.runs:
         try:
@@ -87,7 +113,7 @@ def _records(store: Store, registration: Registration) -> tuple[dict[str, dict[s
 
 
 def _began(record: Mapping[str, Any]) -> datetime:
-    """When the training of a run began; the earliest time that there is where its record does not say."""
+    """When the training of a run began; the earliest possible time if its record does not say."""
     start = record["provenance"].get("start")
     return datetime.fromisoformat(start or "0001-01-01T00:00:00+00:00")
 
@@ -106,10 +132,8 @@ def _added(registration: Registration, rows: Sequence[Row]) -> list[str]:
 
 
 def _said(runs: Sequence[str], what: str) -> list[str]:
-    """«runs a1, b2 began before it was registered», where there are some."""
-    if not runs:
-        return []
-    return [f"runs {some_of(sorted(runs))} {what}"]
+    """«runs a1, b2 began before it was registered», if there are some."""
+    return [f"runs {some_of(sorted(runs))} {what}"] if runs else []
 
 
 def _first_reading(store: Store, registration: Registration) -> dict[str, Any]:
@@ -118,8 +142,3 @@ def _first_reading(store: Store, registration: Registration) -> dict[str, Any]:
     if value is not None and not value.keys() >= {"hash", "read", "records"}:
         raise StoreError(f"{path} was changed: it lacks hash, read or records.")
     return value or {}
-
-
-def _keep(store: Store, registration: Registration, digests: Mapping[str, str]) -> None:
-    content = {"hash": registration.hash, "read": utc_now(), "records": dict(sorted(digests.items()))}
-    create_once(store.first_reading(registration.name), json.dumps(content, indent=1).encode())

@@ -1,60 +1,46 @@
-"""Figures 2, 3 and D1: what shocks of each factor leave, by group of activations."""
+"""Figures 2, 3 and D1: the effect of shocks of each factor, by group of activations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from statistics import fmean, stdev
+from statistics import fmean
 
-from analysis.figures.asked import Asked
-from analysis.figures.drawing import Drawing, Panel, Series
-from analysis.figures.groups import caption
-from analysis.figures.shocks.grouped import DERIVED, PRINTED, in_groups
-from analysis.figures.shocks.shocked import ShockedGroup, ShockedRun, shocked, values_of
+from analysis.figures.drawing import Asked, Drawing, Panel, Series, with_unit
+from analysis.figures.groups import caption, means
+from analysis.figures.shocks.shocked import DERIVED, PRINTED, ShockedGroup, ShockedRun, in_groups, shocked, values_of
 from analysis.reported.reported import lines
-from plasticity_lab.records.measures import Measure
 from plasticity_lab.records.shocks import SUMMARIES
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A panel of a figure: a summary of shocks, by groups of floors or of sides."""
-
-    metric: str
-    by: str
-
-    @property
-    def measure(self) -> Measure:
-        """What is shown."""
-        return SUMMARIES[self.metric]
-
-
-@dataclass(frozen=True)
 class Declared:
-    """A figure of the paper's.  name: as a command has it; number: as the paper has."""
+    """A figure of the paper.  name: of the command; number: of the paper. panels: of each the summary of shocks, and
+    whether groups are of floors or of sides.
+    """
 
     name: str
     number: str
     title: str
-    panels: Sequence[Shown]
+    panels: Sequence[tuple[str, str]]
 
 
 FIGURE_2 = Declared(
     "figure2",
     "2",
     "Desaturation under shocks, by the floor of φ′",
-    (Shown("shock_ausc", "floor"), Shown("shock_half", "floor"), Shown("shock_unrecovered", "floor")),
+    (("shock_ausc", "floor"), ("shock_half", "floor"), ("shock_unrecovered", "floor")),
 )
 FIGURE_3 = Declared(
     "figure3",
     "3",
     "Saturation under shocks, by the sides that saturate",
-    (Shown("shock_peak", "side"), Shown("shock_half", "side"), Shown("shock_ausc", "side")),
+    (("shock_peak", "side"), ("shock_half", "side"), ("shock_ausc", "side")),
 )
 FIGURE_D1 = Declared(
     "figureD1",
     "D1",
     "Epochs until 95 % of the accuracy is back",
-    (Shown("shock_recovery95", "floor"), Shown("shock_recovery95", "side")),
+    (("shock_recovery95", "floor"), ("shock_recovery95", "side")),
 )
 OPEN = (
     "Epochs to halve are over the shocks that recover. Where saturation rests above half of what the shock left, it "
@@ -64,49 +50,40 @@ OPEN = (
 
 
 def by_factor(declared: Declared, how: str, asked: Asked) -> Drawing:
-    """The figure, its groups as printed or as derived.  Raises ConfigError where no shock is measured."""
+    """The figure, its groups as printed or as derived.  Raises ConfigError if no shock is measured."""
     found = shocked(asked)
-    panels = [_panel(each, shown, how, len(found) > 1) for each in found for shown in declared.panels]
+    panels: list[Panel] = []
+    outside: list[str] = []
+    claims: list[str] = []
+    for each in found:
+        several = f" · {each.group.title}" if len(found) > 1 else ""
+        factors = sorted({factor for run in each.runs for factor in run.factors})
+        shown: set[str] = set()
+        for metric, by in declared.panels:
+            measure, groups = SUMMARIES[metric], in_groups(each.runs, by, how)
+            shown.update(run.row.activation for runs in groups.values() for run in runs)
+            series = [_series(group, runs, metric, factors) for group, runs in groups.items()]
+            label = with_unit(measure.label, measure)
+            panels.append(Panel(f"{measure.title}{several}", "γ", label, series, x_ticks=factors))
+        if missing := sorted({run.row.activation for run in each.runs} - shown):
+            outside.append(f"{each.group.title}: in no group, and not shown: {', '.join(missing)}.")
+        claims += _claims(each, declared, how)
     said = f"Means over runs by γ, the factor of a shock; the bars are ± 1 SD over runs. Groups {how}."
     rows = [run.row for each in found for run in each.runs]
-    claims = [line for each in found for line in _claims(each, declared, how)]
-    outside = [line for each in found for line in _outside(each, declared, how)]
     text = [*caption([each.group for each in found], rows, said), OPEN, *(each.said for each in found)]
     name = declared.name if how == PRINTED else f"{declared.name}_derived"
     return Drawing(name, declared.title, panels, [*text, *outside, *claims])
 
 
-def _panel(found: ShockedGroup, shown: Shown, how: str, several: bool) -> Panel:
-    factors = sorted({factor for run in found.runs for factor in run.factors})
-    unit = f" ({shown.measure.unit})" if shown.measure.unit else ""
-    return Panel(
-        f"{shown.measure.title}{f' · {found.group.title}' if several else ''}",
-        "γ",
-        f"{shown.measure.label}{unit}",
-        [_series(group, runs, shown, factors) for group, runs in in_groups(found.runs, shown.by, how).items()],
-        x_ticks=factors,
-    )
-
-
-def _series(group: str, runs: Sequence[ShockedRun], shown: Shown, factors: Sequence[float]) -> Series:
-    values = [values_of([run.at(factor) for run in runs], shown.metric) for factor in factors]
-    there = [(factor, of) for factor, of in zip(factors, values, strict=True) if of]
-    scale = shown.measure.scale
-    return Series(
-        label=group,
-        key=group,
-        x=[factor for factor, _ in there],
-        y=[fmean(of) * scale for _, of in there],
-        y_sd=[stdev(of) * scale if len(of) > 1 else None for _, of in there],
-        n=[len(of) for _, of in there],
-        runs=[run.row.run for run in runs],
-        marker="own",
-    )
+def _series(group: str, runs: Sequence[ShockedRun], metric: str, factors: Sequence[float]) -> Series:
+    points = [(factor, values_of([run.at(factor) for run in runs], metric)) for factor in factors]
+    points = [(factor, values) for factor, values in points if values]
+    return means(group, group, points, [run.row.run for run in runs], SUMMARIES[metric].scale)
 
 
 def _claims(found: ShockedGroup, declared: Declared, how: str) -> list[str]:
-    """What the text says of the groups that a figure shows, beside what these runs come to."""
-    shown_by = {shown.by for shown in declared.panels}
+    """The text's claims on the groups that a figure shows, and the numbers of these runs."""
+    shown_by = {by for _, by in declared.panels}
     said = []
     for line in lines("claims_shocks.csv"):
         of_accuracy = line["metric"].endswith("95")
@@ -132,14 +109,6 @@ def _claim(found: ShockedGroup, line: Mapping[str, str], how: str) -> str:
     unit = f" {measure.unit}" if measure.unit else ""
     here = measure.number(fmean(ours) * measure.scale) if ours else "nothing"
     return f"{words}: {line['said']}{unit}; here {here}."
-
-
-def _outside(found: ShockedGroup, declared: Declared, how: str) -> list[str]:
-    """Activations that are in none of the groups of a figure."""
-    groups = [of for shown in declared.panels for of in in_groups(found.runs, shown.by, how).values()]
-    inside = {run.row.activation for of in groups for run in of}
-    missing = sorted({run.row.activation for run in found.runs} - inside)
-    return [f"{found.group.title}: in no group, and not shown: {', '.join(missing)}."] if missing else []
 
 
 FIGURES: dict[str, Callable[[Asked], Drawing]] = {

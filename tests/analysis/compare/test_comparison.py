@@ -23,7 +23,7 @@ def three(seeds):
 
 def said(found):
     """All sentences of a comparison, in one string."""
-    words = [caption(each, dict(found.measures[id(each.section)]), found.notes) for each in found.shown]
+    words = [caption(each, found.notes) for each in found.shown]
     return "\n".join(sentence for each in words for sentence in each)
 
 

@@ -78,7 +78,7 @@ def test_an_arm_that_lacks_a_benchmark_has_no_score_and_a_reason(two_benchmarks,
     found = comparison(rows([*two_benchmarks, *seeds("relu", [0.5, 0.6], intervention="ewc")]), "intervention")
     scores = found.shown[0]
     assert scores.aggregates["ewc"]["iqm"].value is None
-    words = "\n".join(caption(scores, dict(found.measures[id(scores.section)]), []))
+    words = "\n".join(caption(scores, []))
     assert f"No runs on {MNIST}: ewc" in words
     assert "1 of 2 tasks have no run" in words
 
@@ -161,7 +161,7 @@ def test_means_over_the_60_games_are_over_the_55_that_a_human_has_played(record)
     for arm, part in (("dqn", 0.5), ("rainbow_lite", 1.0)):
         of = {name: found.value for name, found in scores.aggregates[arm].items()}
         assert of == pytest.approx({"iqm": part, "median": part, "mean": part, "optimality gap": 1 - part})
-    said = caption(scores, {}, ())
+    said = caption(scores, ())
     assert "Left out of the scores: 5 of 60 benchmarks." in said
     assert any("pooyan" in line and "no human score" in line for line in said), said
 
@@ -181,7 +181,7 @@ def store(tmp_path, record, benchmarks):
 def test_profiles_and_courses_of_scores(store):
     found, _ = rows_in(store.root)
     compared = comparison(found, "intervention")
-    drawn = drawing(compared, partial(metrics_of, [store.root], found), None, list)
+    drawn = drawing(compared, partial(metrics_of, [store.root], found), None, compared.shown)
     panels = {(panel.title, panel.x_label): panel for panel in drawn.panels}
     profile = panels["2 benchmarks", "score"]
     for series in profile.series:

@@ -13,9 +13,8 @@ from analysis.__main__ import main
 from analysis.frames import metrics_of
 from analysis.report import run_curves
 from analysis.report.command import gathered
-from analysis.report.overview import overview
-from analysis.report.packed import coded, packed, rounded
-from analysis.report.runs import runs_payload
+from analysis.report.report import overview, packed
+from analysis.report.runs import coded, rounded, runs_payload
 from analysis.report.sections import sections
 from analysis.rows import rows, rows_in
 from plasticity_lab.records.record import write_record
@@ -106,9 +105,9 @@ def test_the_overview_says_what_runs_share_and_in_what_they_differ(record, bench
         record("relu", provenance={**made, "commit": "b" * 40}, benchmark=benchmarks["mnist"], status="diverged"),
     ]
     seen = overview(rows(recorded))
-    assert seen.counts == {"done": 2, "diverged": 1, "collapsed": 1}
-    assert seen.shared["device"] == "cpu"
-    assert [(group["benchmark"], group["commit"], group["done"], group["diverged"]) for group in seen.groups] == [
+    assert seen["counts"] == {"done": 2, "diverged": 1, "collapsed": 1}
+    assert seen["shared"]["device"] == "cpu"
+    assert [(group["benchmark"], group["commit"], group["done"], group["diverged"]) for group in seen["groups"]] == [
         ("Permuted MNIST", "b" * 10, 0, 1),
         ("Permuted digits", "a" * 10, 2, 0),
     ]

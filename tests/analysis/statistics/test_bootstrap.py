@@ -8,10 +8,9 @@ import scipy.stats
 
 from analysis.statistics import bootstrap as module
 from analysis.statistics.bootstrap import bootstrap, resampled
-from analysis.statistics.improvement import improvement, probability_of_improvement
 from analysis.statistics.iqm import iqm
 from analysis.statistics.profiles import profile
-from analysis.statistics.summaries import mean_score
+from analysis.statistics.summaries import improvement, mean_score
 
 
 def normal(key, *shape):
@@ -67,7 +66,7 @@ def test_profiles_and_improvement_have_intervals():
     assert found.fraction.shape == found.low.shape == found.high.shape == (9,)
     assert (found.low <= found.fraction).all()
     assert (found.fraction <= found.high).all()
-    better = probability_of_improvement(ours, theirs, name="relu over tanh", replicates=2000)
+    better = bootstrap(improvement, ours, theirs, name="relu over tanh", replicates=2000)
     assert better.low < better.value == improvement(ours, theirs) < better.high
     assert better.shapes == ((5, 4), (6, 4))
 

@@ -8,15 +8,13 @@ import pytest
 import scipy.stats
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from analysis.statistics.bounded import spread
-from analysis.statistics.contributions import AGGREGATES
-from analysis.statistics.improvement import improvement
 from analysis.statistics.interval import difference, improvement_interval, interval
 from analysis.statistics.iqm import iqm
 from analysis.statistics.method import BOUNDS_ANEW, PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
-from analysis.statistics.plasticity_score import plasticity_scores
+from analysis.statistics.plasticity_score import plasticity_scores, spread
+from analysis.statistics.student import AGGREGATES
 from analysis.statistics.studentised import studentised, t_of
-from analysis.statistics.summaries import median_score, optimality_gap
+from analysis.statistics.summaries import improvement, median_score, optimality_gap
 
 NAN, INF = math.nan, math.inf
 T_2 = 4.302652729911275

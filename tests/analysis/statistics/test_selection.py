@@ -3,8 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from analysis.statistics.selection import best_setting
-from analysis.statistics.selection_bias import selection_bias
+from analysis.statistics.selection import best_setting, selection_bias
 
 
 def test_settings_are_compared_on_the_seeds_that_compare_the_most_runs():

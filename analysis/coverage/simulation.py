@@ -1,0 +1,225 @@
+"""The simulation: made-up runs with a known truth, the intervals made of them, and how many intervals hold the truth.
+
+Every task has the same law, with an SD near 1, so that one size of a simulation stands for one number of runs and
+tasks. Tasks with very different laws are not simulated.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.special
+import scipy.stats
+
+from analysis.statistics.bootstrap import bootstrap, keyed
+from analysis.statistics.hedges import hedges
+from analysis.statistics.interval import Rows, difference, improvement_interval, interval
+from analysis.statistics.iqm import CUT
+from analysis.statistics.method import BOUNDS_ANEW, EFFECT, PERCENTILE, STUDENT, WHOLE_RUNS, family
+from analysis.statistics.normalise import PERCENTILES
+from analysis.statistics.plasticity_score import plasticity_scores
+from analysis.statistics.studentised import studentised
+from analysis.statistics.summaries import improvement
+
+GRID = 400_001
+"""How many quantiles stand for a law; its aggregates are right to 1e-5."""
+HUMPS, PART, SD = (1.0, -1.0), 0.7, 0.3
+"""The centres of the two humps, the part of all runs in the first, and the SD of both."""
+ARMS = 8
+"""How many arms a Plasticity Score takes its bounds from."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """draw: a generator and a shape → runs. grid: `GRID` quantiles of the law, ascending."""
+
+    draw: Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+    grid: Callable[[], np.ndarray]
+
+
+def _normal_grid() -> np.ndarray:
+    return scipy.special.ndtri((np.arange(GRID) + 0.5) / GRID)
+
+
+def _two_humps(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return np.where(stream.random(shape) < PART, *HUMPS) + SD * stream.normal(size=shape)
+
+
+def _two_humps_grid() -> np.ndarray:
+    x = np.linspace(-3, 3, 2 * GRID)
+    below = sum(part * scipy.special.ndtr((x - hump) / SD) for hump, part in zip(HUMPS, (PART, 1 - PART), strict=True))
+    return np.interp((np.arange(GRID) + 0.5) / GRID, below, x)
+
+
+LAWS: Mapping[str, Law] = {
+    "normal": Law(lambda stream, shape: stream.normal(size=shape), _normal_grid),
+    "skewed": Law(lambda stream, shape: np.exp(stream.normal(size=shape)), lambda: np.exp(_normal_grid())),
+    "two-humped": Law(_two_humps, _two_humps_grid),
+}
+"""Normal; lognormal with σ = 1; and 70 % of runs that learn, 30 % that do not."""
+
+
+# The intervals: each is made from the runs of one arm, of two or of several.
+
+Ends = tuple[float, float] | None
+Makes = Callable[[np.ndarray, str, int], list[Ends]]
+"""Runs (arms, N, M), a name and replicates → the interval of each number."""
+Truth = Callable[[np.ndarray], list[float]]
+"""The quantiles of a law → the true value of each number."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """of: the number, as captions look it up. method: of the interval. arms: how many it needs. drawn: whether it is a
+    bootstrap, which takes time. apart: the distance of the first and the last arm, in SDs.
+    """
+
+    of: str
+    method: str
+    arms: int
+    makes: Makes
+    truth: Truth
+    drawn: bool = False
+    apart: float = 0.0
+
+
+def _iqm(values: np.ndarray) -> float:
+    return float(scipy.stats.trim_mean(values, CUT))
+
+
+def _true_scores(arms: int, apart: float = 0.0) -> Truth:
+    def truth(grid: np.ndarray) -> list[float]:
+        laws = [grid + shift for shift in np.linspace(0, apart, arms)]
+        low, high = np.percentile(np.concatenate(laws), PERCENTILES)
+        return [_iqm(np.clip((law - low) / (high - low), 0, 1)) for law in laws]
+
+    return truth
+
+
+def _student(of: str, rows: Rows = "apart") -> Makes:
+    return lambda arms, *_: [interval(arms[0], of, rows=rows).ends]
+
+
+def _percentile(of: str) -> Makes:
+    return lambda arms, name, replicates: [
+        interval(arms[0], of, replace(PERCENTILE, replicates=replicates), name=name).ends
+    ]
+
+
+def _studentised(of: str) -> Makes:
+    return lambda arms, name, replicates: [studentised(arms[0], of, name, replicates).ends]
+
+
+def _improvement(arms: np.ndarray, name: str, replicates: int) -> list[Ends]:
+    return [bootstrap(improvement, *arms, name=name, replicates=replicates).interval]
+
+
+def _effect(arms: np.ndarray, *_: object) -> list[Ends]:
+    """Only of the first task, as Hedges' g has no tasks."""
+    return [hedges(*arms[:, :, 0]).ends]
+
+
+def _score(method: str) -> Makes:
+    def makes(arms: np.ndarray, name: str, replicates: int) -> list[Ends]:
+        made_by = replace(PERCENTILE if method == PERCENTILE.name else BOUNDS_ANEW, replicates=replicates)
+        returns = {f"{name} {at}": arm for at, arm in enumerate(arms)}
+        scores = plasticity_scores(returns, floor=-np.inf, method=made_by, published=None).scores
+        return [score.ends for score in scores.values()]
+
+    return makes
+
+
+_T, _WHOLE, _DRAWN, _ANEW = STUDENT.name, STUDENT.name + WHOLE_RUNS, PERCENTILE.name, family(BOUNDS_ANEW.name)
+_TRUE: Mapping[str, Truth] = {"mean": lambda grid: [float(grid.mean())], "iqm": lambda grid: [_iqm(grid)]}
+SIMULATED = (
+    *(
+        each
+        for of, truth in _TRUE.items()
+        for each in (
+            Simulated(of, _T, 1, _student(of), truth),
+            Simulated(of, _WHOLE, 1, _student(of, "together"), truth),
+            Simulated(of, _DRAWN, 1, _percentile(of), truth, drawn=True),
+            Simulated(of, "studentised bootstrap", 1, _studentised(of), truth, drawn=True),
+        )
+    ),
+    Simulated("median", _T, 1, _student("median"), _TRUE["mean"]),
+    Simulated("difference of means", _T, 2, lambda arms, *_: [difference(*arms).ends], lambda grid: [0.0]),
+    Simulated("difference of iqms", _T, 2, lambda arms, *_: [difference(*arms, of="iqm").ends], lambda grid: [0.0]),
+    Simulated("effect", EFFECT.name, 2, _effect, lambda grid: [0.0]),
+    Simulated("improvement", _T, 2, lambda arms, *_: [improvement_interval(*arms).ends], lambda grid: [0.5]),
+    Simulated("improvement", _DRAWN, 2, _improvement, lambda grid: [0.5], drawn=True),
+    Simulated("score", _ANEW, ARMS, _score(_ANEW), _true_scores(ARMS), drawn=True),
+    Simulated("score", _DRAWN, ARMS, _score(_DRAWN), _true_scores(ARMS), drawn=True),
+    Simulated("score of 3 arms 3 SDs apart", _ANEW, 3, _score(_ANEW), _true_scores(3, 3.0), True, 3.0),
+)
+"""All of them, in the order of the file."""
+OF: Mapping[str, tuple[Simulated, ...]] = {
+    of: tuple(each for each in SIMULATED if each.of == of) for of in dict.fromkeys(each.of for each in SIMULATED)
+}
+"""Number → its intervals."""
+
+
+# One size: many data sets, and how many of their intervals hold the truth.
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number, a law, and a size."""
+
+    of: str
+    distribution: str
+    seeds: int
+    tasks: int
+
+
+@dataclass(frozen=True)
+class Covered:
+    """A method in a cell. looked_at: how many numbers had an interval. without: the part of numbers that had none.
+    coverage: the part of the intervals that hold the truth, NaN if there is no interval.
+    """
+
+    cell: Cell
+    method: str
+    datasets: int
+    looked_at: int
+    without: float
+    coverage: float
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """datasets: how many data sets; few: how many for a bootstrap, and a quarter of them if each gives several numbers.
+    replicates: of a bootstrap. seed: of the runs.
+    """
+
+    datasets: int
+    few: int
+    replicates: int
+    seed: int
+
+
+def simulated(cell: Cell, sizes: Sizes) -> list[Covered]:
+    """The coverage of every method of a cell; all get the same runs, which are functions of the seed and the cell."""
+    return [_covered(cell, method, sizes) for method in OF[cell.of]]
+
+
+def _covered(cell: Cell, method: Simulated, sizes: Sizes) -> Covered:
+    truth = method.truth(LAWS[cell.distribution].grid())
+    datasets = sizes.datasets if not method.drawn else -(-sizes.few // 4) if len(truth) > 1 else sizes.few
+    shifts = np.linspace(0, method.apart, method.arms)[:, None, None]
+    held = looked_at = 0
+    for at, arms in enumerate(_runs(cell, datasets, method.arms, sizes.seed)):
+        for ends, value in zip(method.makes(arms + shifts, f"{sizes.seed} {at}", sizes.replicates), truth, strict=True):
+            if ends is not None:
+                looked_at += 1
+                held += ends[0] <= value <= ends[1]
+    total = datasets * len(truth)
+    coverage = held / looked_at if looked_at else np.nan
+    return Covered(cell, method.method, datasets, looked_at, (total - looked_at) / total, coverage)
+
+
+def _runs(cell: Cell, datasets: int, arms: int, seed: int) -> Iterator[np.ndarray]:
+    """The data sets: (arms, N, M) each."""
+    stream = keyed(seed, "coverage", cell.distribution, cell.seeds, cell.tasks, arms)
+    for _ in range(datasets):
+        yield LAWS[cell.distribution].draw(stream, (arms, cell.seeds, cell.tasks))
