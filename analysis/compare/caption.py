@@ -6,8 +6,7 @@ from analysis.compare.comparison import LEVEL, Compared
 from analysis.compare.pair import Pair
 from analysis.compare.runs_said import rows_of, runs_said
 from analysis.compare.scores import said
-from analysis.compare.setting import TUNED, is_own
-from analysis.compare.words import listed
+from analysis.compare.setting import TUNED, is_own, listed
 from analysis.rows import varying
 from analysis.setting_words import words_of
 from analysis.statistics.interval import Interval

@@ -11,8 +11,7 @@ from analysis.compare.arm import Arm, arm_of, arms_of, measures_of
 from analysis.compare.pair import Pair, corrected, on_one, on_several
 from analysis.compare.scores import Ends, ends_of, score_matrix
 from analysis.compare.sections import Section, sections
-from analysis.compare.setting import chosen_setting
-from analysis.compare.words import word
+from analysis.compare.setting import chosen_setting, word
 from analysis.rows import Row
 from analysis.statistics.interval import Interval, interval
 from plasticity_lab.errors import ConfigError

@@ -8,7 +8,7 @@ from analysis.compare.comparison import Compared, Comparison
 from analysis.compare.course import Course, course
 from analysis.compare.listing import name_of
 from analysis.compare.scores import score_matrix
-from analysis.compare.words import short, word
+from analysis.compare.setting import short, word
 from analysis.figures.drawing import Drawing, Metrics, Panel, Series, with_unit
 from analysis.figures.style import MOST
 from analysis.statistics.interval import Interval

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from analysis.compare.arm import Arm
 from analysis.compare.comparison import LEVEL, SCORE, Compared
 from analysis.compare.pair import Pair
-from analysis.compare.words import short, word
+from analysis.compare.setting import short, word
 from analysis.statistics.interval import Interval
 from analysis.tables.listing import NOTHING, Listing, signed
 from plasticity_lab.records.measures import EVERY_SUMMARY

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from analysis.compare.comparison import Compared
-from analysis.compare.words import listed, together, word
+from analysis.compare.setting import listed, together, word
 from analysis.outcomes import Why, in_words, over_tasks
 from analysis.rows import NAMED_BY_THE_ASKER, Row
 from analysis.tables.caption import data_line

@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.compare.arm import Arm
 from analysis.compare.sections import Section
-from analysis.compare.words import together, word
+from analysis.compare.setting import together, word
 from analysis.reported.reported import lines
 from analysis.rows import Row
 from plasticity_lab.records.measures import Measure

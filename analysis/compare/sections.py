@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.compare.setting import ARM, TUNED, all_settings, arms, comes_along, task_of
-from analysis.compare.words import listed, word
+from analysis.compare.setting import ARM, TUNED, all_settings, arms, comes_along, listed, task_of, word
 from analysis.names import BENCHMARKS, NAMES, display
 from analysis.rows import NAMED_BY_THE_ASKER, Row, key, varying
 from analysis.setting_words import words_of

@@ -1,12 +1,11 @@
-"""The setting by which runs are compared: found among the settings of runs, and which others change with it."""
+"""The setting by which runs are compared: which others change with it, and how values, keys and lists read."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from analysis.compare.words import word
 from analysis.conf import groups
 from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, varying
-from analysis.where import asked_for, some_of
+from analysis.where import asked_for, comparable, some_of, spelled
 from plasticity_lab.errors import ConfigError
 
 Settings = Mapping[str, Any]
@@ -145,3 +144,26 @@ def comes_along(by: str, name: str, tuned: bool) -> bool:
     if by == "benchmark":
         return name.partition(".")[0] in {group for group, declared in groups().items() if "auto" in declared}
     return is_own(name) and (tuned or by == "hyperparams")
+
+
+# Words.
+
+
+def word(value: Any) -> str:
+    """A value as a command gives it."""
+    return spelled(comparable(value))
+
+
+def short(key: str) -> str:
+    """A key without its group, and with spaces."""
+    return key.rpartition(".")[2].replace("_", " ")
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words in a sentence, as in "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def together(names: Sequence[str]) -> str:
+    """Names in a row; semicolons separate them if some have commas, as "atari, pong" has."""
+    return ("; " if any(", " in name for name in names) else ", ").join(names)

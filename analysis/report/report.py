@@ -13,8 +13,7 @@ from typing import Any
 from analysis.figures import style
 from analysis.figures.drawing import Metrics
 from analysis.names import BENCHMARKS, DATA, display
-from analysis.report.run_curves import curves_payload
-from analysis.report.runs import flags_of, one_each, runs_payload
+from analysis.report.runs import curves_payload, flags_of, one_each, runs_payload
 from analysis.report.sections import Section, sections
 from analysis.report.table_page import table_pages
 from analysis.rows import Row

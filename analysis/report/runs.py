@@ -1,4 +1,4 @@
-"""The runs of a store as the report shows them: a line each for its table, and the details of each.
+"""The runs of a store as the report shows them: a line each for its table, the details of each, and their curves.
 
 A run that was asked for under several names has one line: its numbers do not depend on them.
 """
@@ -8,7 +8,13 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import Any
 
+import polars as pl
+from plasticity_lab.records.kept_files import MEASURED
+
 from analysis.conf import groups
+from analysis.figures.courses import binned, body_name, extents
+from analysis.figures.drawing import Metrics, with_unit
+from analysis.figures.style import POINTS
 from analysis.report.run_command import words_of_seeds, words_of_settings
 from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, varying
 from plasticity_lab.records.measures import Measure
@@ -19,6 +25,9 @@ DIGITS = 5
 """Significant digits of numbers."""
 PLAIN = (str, int, float, type(None))
 """Types of values that JSON has, too."""
+NUMBERS, LEAST = 1_000_000, 10
+"""About how many numbers all curves hold together: curves of very many runs have fewer points, but at least ten."""
+CURVE_DIGITS = 4
 
 
 def coded(values: Iterable[Any]) -> dict[str, list]:
@@ -99,8 +108,7 @@ def _columns(rows: Sequence[Row]) -> list[dict[str, Any]]:
         column = coded(row.seeds[place] for row in rows)
         columns += [{"title": name, **column}] if name == "seed" or column["values"] != [None] else []
     for name, measure in _shown(rows).items():
-        label = measure.short or name
-        title = f"{label} ({measure.unit})" if measure.unit else label
+        title = with_unit(measure.short or name, measure)
         scaled = (_in_unit(row.summary.get(name), measure) for row in rows)
         columns.append({"title": title, "places": measure.places, **coded(scaled)})
     settings = [{**row.study, **row.own} for row in rows]
@@ -170,3 +178,55 @@ def _in_unit(value: Any, measure: Measure) -> float | int | None:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# The curve of every run, of at most fifty points: its agent's measurements along the training.
+
+
+def curves_payload(rows: Sequence[Row], metrics: Metrics) -> dict[str, Any]:
+    """points: how many a curve has at most. panels: one for each column of each agent, with title, unit, the meaning of
+    x, and `lines`: the place of a run among the rows → its lines: name (of a body, "" if there are none), x and y.
+    """
+    place_of = {row.run: place for place, row in enumerate(rows)}
+    alike: dict[int, list[Row]] = {}
+    for row in rows:
+        if row.status in MEASURED:
+            alike.setdefault(id(row.declared), []).append(row)
+    curves = sum(len(group) * len(group[0].declared.curves) for group in alike.values())
+    points = max(LEAST, min(POINTS, NUMBERS // max(curves, 1)))
+    panels = []
+    for group in alike.values():
+        read = metrics([row.run for row in group])
+        known = extents(read)
+        for column in group[0].declared.curves:
+            bins, whole = binned(read, column, known, points)
+            if len(bins):
+                title, x = with_unit(column.measure.title, column.measure), "task" if whole else "steps of the run"
+                lines = _lines(bins, place_of, {row.run: row for row in group})
+                panels.append({"y": title, "x": x, "lines": lines})
+    return {"points": points, "panels": panels}
+
+
+def _lines(bins: pl.DataFrame, place_of: dict[str, int], row_of: dict[str, Row]) -> dict[str, list]:
+    several = bins["body"].n_unique() > 1
+    short = {place: rounded(place, CURVE_DIGITS + 1) for place in bins["place"].unique().to_list()}
+    places = [short[place] for place in bins["place"].to_list()]
+    values = [rounded(value, CURVE_DIGITS) for value in bins["value"].to_list()]
+    tasks = bins["task"].to_list()
+    lines: dict[str, list] = {}
+    # Not by Polars' `group_by`: it makes a frame of each curve, which takes longer than all else here.
+    curves = bins.select(pl.struct("run", "body").rle().struct.unnest())
+    end = 0
+    for length, curve in curves.iter_rows():
+        run, body = curve["run"], curve["body"]
+        begin, end = end, end + length
+        x, y = places[begin:end], values[begin:end]
+        if several:
+            # If another body was learned in between, the line is broken.
+            for at in reversed(range(1, length)):
+                if tasks[begin + at] > tasks[begin + at - 1] + 1:
+                    x.insert(at, None)
+                    y.insert(at, None)
+        name = body_name(row_of[run], body) if several else ""
+        lines.setdefault(str(place_of[run]), []).append([name, x, y])
+    return lines

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.__main__ import main
-from analysis.report import run_curves
+from analysis.report import runs
 from tests.helpers.many_records import many_records
 
 pytestmark = pytest.mark.slow
@@ -36,12 +36,12 @@ def test_table_2_of_ten_thousand_records_takes_seconds(store):
 def test_the_report_has_less_than_12_megabytes(store, tmp_path, monkeypatch):
     luck = np.random.Generator(np.random.Philox(key=3))
     # The made metrics are twenty different files: as they are, curves would be compressed better than real ones.
-    rounded = run_curves.rounded
+    rounded = runs.rounded
 
     def noisy(value, digits):
-        return rounded(value * luck.random() if digits == run_curves.DIGITS else value, digits)
+        return rounded(value * luck.random() if digits == runs.CURVE_DIGITS else value, digits)
 
-    monkeypatch.setattr(run_curves, "rounded", noisy)
+    monkeypatch.setattr(runs, "rounded", noisy)
     path = tmp_path / "report.html"
     assert main(["report", "--store", str(store), "--out", str(path)]) == 0
     assert path.stat().st_size < 12e6

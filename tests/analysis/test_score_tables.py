@@ -14,8 +14,7 @@ from analysis.figures.named import FIGURES
 from analysis.frames import FIRST
 from analysis.origin import origin, rows_of
 from analysis.rows import rows
-from analysis.statistics import covered
-from analysis.statistics.method import BOUNDS_ANEW, PERCENTILE
+from analysis.statistics.method import BOUNDS_ANEW, PERCENTILE, with_coverage
 from analysis.statistics.plasticity_score import plasticity_scores
 from analysis.tables import TABLES
 from analysis.tables.render import text
@@ -72,7 +71,7 @@ def test_scores_are_normalised_over_all_runs_and_say_by_what(cycles):
     caption = "\n".join(listing.caption)
     for method in (BOUNDS_ANEW, PERCENTILE):
         assert method.words[:-1] in caption
-        assert covered.words("score", method.name, 3, 4) in caption
+        assert with_coverage(method, "score", 3, 4) in caption
     assert "percentiles 5 and 95 of the 6 runs of this table" in caption
     low, high = expected.normalised.low[0], expected.normalised.high[0]
     assert f"HalfCheetah-v5 {low:,.1f} to {high:,.1f}" in caption

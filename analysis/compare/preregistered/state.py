@@ -8,8 +8,7 @@ from typing import Any
 
 from analysis.compare.preregistered.registration import Read, Registration
 from analysis.compare.sections import sections
-from analysis.compare.setting import task_of
-from analysis.compare.words import listed, word
+from analysis.compare.setting import listed, task_of, word
 from analysis.rows import Row
 from analysis.where import some_of
 from plasticity_lab.errors import ConfigError, StoreError

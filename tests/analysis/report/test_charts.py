@@ -6,7 +6,7 @@ import polars as pl
 
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.report.plotly_figure import charts
-from analysis.report.run_curves import curves_payload
+from analysis.report.runs import curves_payload
 from analysis.rows import rows
 from tests.helpers.made_up_agent import PLAYER
 

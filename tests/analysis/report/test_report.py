@@ -11,7 +11,7 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.frames import metrics_of
-from analysis.report import run_curves
+from analysis.report import runs
 from analysis.report.command import gathered
 from analysis.report.report import overview, packed
 from analysis.report.runs import coded, rounded, runs_payload
@@ -127,10 +127,10 @@ def test_curves_have_fewer_points_where_there_are_very_many_runs(store, monkeypa
     def most(payload):
         return max(len(line[1]) for panel in payload["panels"] for lines in panel["lines"].values() for line in lines)
 
-    payload = run_curves.curves_payload(found, metrics)
+    payload = runs.curves_payload(found, metrics)
     assert (payload["points"], most(payload)) == (50, 40), "one for each task"
-    monkeypatch.setattr(run_curves, "NUMBERS", 200)
-    payload = run_curves.curves_payload(found, metrics)
+    monkeypatch.setattr(runs, "NUMBERS", 200)
+    payload = runs.curves_payload(found, metrics)
     assert (payload["points"], most(payload)) == (20, 20)
 
 
