@@ -1,4 +1,4 @@
-"""A drawing as a picture of matplotlib's: PDF and SVG for papers, PNG for everything else."""
+"""A drawing as a picture of matplotlib: PDF and SVG for papers, PNG for everything else."""
 
 import io
 import textwrap
@@ -22,25 +22,25 @@ FORMATS: Mapping[str, Mapping[str, Any]] = {
     "svg": {"metadata": {"Date": None}},
     "png": {"dpi": style.DOTS},
 }
-"""Ending → what matplotlib gets beside it; without dates, so that the same figure gives the same file."""
+"""Ending → further arguments of matplotlib; without dates, so that the same figure gives the same file."""
 ACROSS = 2
 """Panels side by side."""
 WIDTH, ALONE, HEIGHT, LEGEND, A_CATEGORY = 4.8, 6.4, 3.2, 1.6, 0.19
-"""Inches: of a panel, of one that stands alone, of the legend beside them; what each category adds to the height."""
+"""Inches: of a panel, of a single one, of the legend next to them; and the height of a category."""
 FEW = 4
-"""Names that a legend has in one line above the panels; of more it is a column beside them."""
+"""The most names of a legend in one line above the panels; of more it is a column next to them."""
 LINE, LABEL = 26, 34
-"""Letters in a line of a name, and in one of what stands below an axis beside names: longer ones leave no room."""
+"""Letters in a line of a name, and of a label below an axis with names: longer ones leave no room."""
 NARROW, A_NAME = 5.0, 1.1
-"""Inches: below this width panels stand below each other; what a name of a legend takes."""
+"""Inches: the width below which panels are below each other; and the width of a name of a legend."""
 LONG_NUMBERS = 100_000
-"""From which on there is room for few of them side by side, where names at the ends of lines take some of it."""
+"""From this number on only few fit side by side, if names at the ends of lines take some room."""
 CAP = 3.0
-"""Points on each side of the end of a bar: more than half a sign, behind which a short bar would not be seen."""
+"""Points on each side of the end of a bar: more than half a sign, which would hide a short bar."""
 
 
 def pictures(drawing: Drawing, paper: Paper = OURS) -> dict[str, bytes]:
-    """Ending → the file, as the paper that it is for wants it.  No screen is needed.  Raises ConfigError."""
+    """Ending → the file, in the format of a paper.  No screen is needed.  Raises ConfigError."""
     import matplotlib
 
     with matplotlib.rc_context(dict[Any, Any](style.MATPLOTLIB | paper.fonts())):
@@ -54,7 +54,7 @@ def pictures(drawing: Drawing, paper: Paper = OURS) -> dict[str, bytes]:
 
 
 def draw(drawing: Drawing, paper: Paper = OURS) -> "Figure":
-    """The drawing on a figure of matplotlib's; `pictures` does it in the style's own settings."""
+    """The drawing on a figure of matplotlib; `pictures` does it in the settings of the style."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -67,11 +67,12 @@ def draw(drawing: Drawing, paper: Paper = OURS) -> "Figure":
     width = paper.width or usual
     few = FEW if paper.width is None else max(1, int(width / A_NAME))
     beside = len(names) > few
-    # A narrower panel is lower too, save where each of its lines has a name.
+    # A narrower panel is lower, too, unless each of its lines has a name.
     heights = [
         max(_height(panel, min(width / usual, 1.0)) for panel in panels[row * across :][:across]) for row in range(down)
     ]
-    caption = _wrapped(drawing.caption, width) if paper.caption else []
+    sentences = drawing.caption if paper.caption else ()
+    caption = [line for sentence in sentences for line in textwrap.wrap(sentence, int(width * 19.5))]
     top = 0.5 if 1 < len(names) and not beside else 0.3
     height = sum(heights) + top + 0.13 * len(caption)
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -136,7 +137,7 @@ def _panel(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:
     elif not panel.x_log:
         crowded = panel.labels and axes.get_xlim()[1] >= LONG_NUMBERS
         axes.locator_params("x", nbins=5 if crowded else 8, integer=panel.x_whole)
-        axes.xaxis.set_major_formatter(_thousands)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
     axes.set_title(panel.title, loc="left")
     below = textwrap.fill(panel.x_label, LABEL) if panel.categories else panel.x_label
     axes.set(xlabel=below, ylabel=panel.y_label)
@@ -144,20 +145,23 @@ def _panel(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:
 
 def _series(axes: "Axes", panel: Panel, series: Series, look: Look) -> None:
     x, y = _numbers(series.x, panel.x_categories), _numbers(series.y, panel.categories)
-    x_sd, ends = _spreads(series.x_sd), _ends(series)
-    colour = look.colour if series.key else _colour_of(series)
-    sign, face = _sign(series, look), "white" if series.marker in style.HOLLOW else colour
-    if panel.band and ends is not None:
+    x_sd = np.array([np.nan if sd is None else sd for sd in series.x_sd], float) if len(series.x_sd) else None
+    ends = np.array([(np.nan, np.nan) if each is None else each for each in series.y_ends]).T
+    colour, bars = look.colour_of(series), None
+    signs = {"none": "", "own": look.marker, "filled": "o", "hollow": "o", "diamond": "D", "triangle": "^"}
+    alone = series.marker == "none" and len(series.x) == 1  # a line of one point would not be seen
+    if ends.size and panel.band:
         paler = 1 + (len(panel.series) > style.CROWDED)
         axes.fill_between(x, *ends, color=colour, alpha=style.BAND / paler, linewidth=0)
-        ends = None
+    elif ends.size:
+        bars = abs(ends - y)
     line = _dashes(look) if series.key else "-"
-    bars = None if ends is None else abs(ends - y)
     axes.errorbar(
-        x, y, xerr=x_sd, yerr=bars, color=colour, linestyle=line if series.joined else "none", marker=sign,
-        markersize=4.5, markerfacecolor=face, elinewidth=0.9, capsize=CAP,
+        x, y, xerr=x_sd, yerr=bars, color=colour, linestyle=line if series.joined else "none",
+        marker="." if alone else signs[series.marker], markersize=4.5,
+        markerfacecolor="white" if series.marker in style.HOLLOW else colour, elinewidth=0.9, capsize=CAP,
         label=series.label if series.listed else None,
-        zorder=2 if series.listed else 1.5,  # what joins two points is no reason to hide their bars
+        zorder=2 if series.listed else 1.5,  # a line that joins two points is no reason to hide their bars
     )  # fmt: skip
 
 
@@ -171,28 +175,8 @@ def _dashes(look: Look) -> Any:
     return (0, look.dash) if look.dash else "-"
 
 
-def _sign(series: Series, look: Look) -> str:
-    signs = {"none": "", "own": look.marker, "filled": "o", "hollow": "o", "diamond": "D", "triangle": "^"}
-    alone = series.marker == "none" and len(series.x) == 1  # a line of one point would not be seen
-    return "." if alone else signs[series.marker]
-
-
-def _colour_of(series: Series) -> str:
-    return style.PLAIN.get(series.marker, style.PALE)
-
-
-def _spreads(of: Sequence[float | None]) -> np.ndarray | None:
-    return np.array([np.nan if value is None else value for value in of], float) if len(of) else None
-
-
-def _ends(series: Series) -> np.ndarray | None:
-    """(2, points): from where to where each spreads along y."""
-    nothing = (np.nan, np.nan)
-    return np.array([nothing if ends is None else ends for ends in series.y_ends]).T if series.y_ends else None
-
-
 def _end_labels(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:
-    """Names beside the ends of the lines, moved apart where they would cover each other."""
+    """Names next to the ends of the lines, moved apart if they would cover each other."""
     ends = [(series, last) for series in panel.series if (last := series.last)]
     if not ends:
         return
@@ -219,7 +203,7 @@ def _legend(figure: "Figure", drawn: Sequence["Axes"], where: Mapping[str, Any])
 
 
 def _in_lines(name: str) -> str:
-    """A name, in several lines where it is long."""
+    """A name, in several lines if it is long."""
     return textwrap.fill(name, LINE, break_long_words=False, break_on_hyphens=False)
 
 
@@ -227,43 +211,26 @@ def _most_lines(names: Sequence[str]) -> int:
     return max((_in_lines(name).count("\n") + 1 for name in names), default=1)
 
 
-def _wrapped(sentences: Sequence[str], width: float) -> list[str]:
-    """Lines that fit below a figure of that width in inches."""
-    return [line for sentence in sentences for line in textwrap.wrap(sentence, int(width * 19.5))]
-
-
-def _thousands(value: float, _: float) -> str:
-    return f"{value:,.10g}"
-
-
-# Where the names of lines stand that end close to each other.
-
-
 def spread(wanted: Sequence[float], apart: float) -> list[float]:
-    """Places in the order given, each as near to where it is wanted as may be, at least so far apart, within 0 and 1.
+    """Places in the order given, each as near to the wanted one as possible, at least `apart`, within 0 and 1.
 
-    Where there is no room for all of them within 0 and 1, they keep their distance and reach beyond.
+    If there is no room for all of them within 0 and 1, they keep their distance and reach beyond.
     """
-    order = sorted(range(len(wanted)), key=lambda at: wanted[at])
-    # Groups of names that touch: each stands around the mean of where its names want to be.
+
+    def bottom(group: Sequence[int]) -> float:
+        """The lowest place of names that touch: they are centred on the mean of their wanted places."""
+        length = (len(group) - 1) * apart
+        middle = sum(wanted[at] for at in group) / len(group)
+        return max(0.0, min(middle - length / 2, 1.0 - length))
+
     groups: list[list[int]] = []
-    for at in order:
+    for at in sorted(range(len(wanted)), key=lambda at: wanted[at]):
         groups.append([at])
-        while len(groups) > 1 and _top(groups[-2], wanted, apart) + apart > _bottom(groups[-1], wanted, apart):
+        while len(groups) > 1 and bottom(groups[-2]) + (len(groups[-2]) - 1) * apart + apart > bottom(groups[-1]):
             last = groups.pop()
             groups[-1] += last
     places = [0.0] * len(wanted)
     for group in groups:
         for number, at in enumerate(group):
-            places[at] = _bottom(group, wanted, apart) + number * apart
+            places[at] = bottom(group) + number * apart
     return places
-
-
-def _bottom(group: Sequence[int], wanted: Sequence[float], apart: float) -> float:
-    length = (len(group) - 1) * apart
-    middle = sum(wanted[at] for at in group) / len(group)
-    return max(0.0, min(middle - length / 2, 1.0 - length))
-
-
-def _top(group: Sequence[int], wanted: Sequence[float], apart: float) -> float:
-    return _bottom(group, wanted, apart) + (len(group) - 1) * apart

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.figures.drawing import Series
 from analysis.names import ACTIVATIONS, INTERVENTIONS
 
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
@@ -31,6 +32,10 @@ class Look:
     colour: str
     dash: tuple[float, ...]
     marker: str
+
+    def colour_of(self, series: Series) -> str:
+        """Its colour, or that of its sign if the series stands for nothing."""
+        return self.colour if series.key else PLAIN.get(series.marker, PALE)
 
 
 DASHES: tuple[tuple[float, ...], ...] = ((), (5.0, 1.6), (1.3, 1.3))

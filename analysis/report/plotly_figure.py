@@ -37,8 +37,10 @@ def _chart(panel: Panel, look_of: Mapping[str, Look]) -> Chart:
 
 
 def _trace(panel: Panel, series: Series, look: Look) -> dict[str, Any]:
-    colour = look.colour if series.key else _colour_of(series)
+    colour = look.colour_of(series)
     marked = series.marker != "none" or len(series.x) == 1
+    dashes = look.dash if series.key else ()
+    dash = ",".join(f"{part * style.LINE * 1.3:.1f}px" for part in dashes) or "solid"
     signs = {"own": _SIGNS[look.marker], "triangle": "triangle-up", "hollow": "circle-open", "diamond": "diamond-open"}
     trace = {
         "type": "scatter",
@@ -48,7 +50,7 @@ def _trace(panel: Panel, series: Series, look: Look) -> dict[str, Any]:
         "showlegend": series.listed,
         "x": _escaped_all(series.x),
         "y": _escaped_all(series.y),
-        "line": {"color": colour, "width": style.LINE * 1.3, "dash": _dash(look) if series.key else "solid"},
+        "line": {"color": colour, "width": style.LINE * 1.3, "dash": dash},
         "marker": {"color": colour, "size": 8, "symbol": signs.get(series.marker, "circle"), "line": {"width": 1.5}},
         "customdata": [[many, _spread(series, at)] for at, many in enumerate(series.n)],
         "hovertemplate": _hover(panel, series),
@@ -179,14 +181,6 @@ def _spread(series: Series, at: int) -> str:
         return f" [{ends[0]:.2f}, {ends[1]:.2f}]"
     spreads = series.y_sd or series.x_sd
     return f" ± {spreads[at]:.2f}" if at < len(spreads) and _there(spreads[at]) else ""
-
-
-def _colour_of(series: Series) -> str:
-    return style.PLAIN.get(series.marker, style.PALE)
-
-
-def _dash(look: Look) -> str:
-    return ",".join(f"{part * style.LINE * 1.3:.1f}px" for part in look.dash) or "solid"
 
 
 def _there(value: float | None) -> bool:

@@ -9,7 +9,6 @@ from math import isfinite
 from typing import Any
 
 import polars as pl
-from plasticity_lab.records.kept_files import MEASURED
 
 from analysis.conf import groups
 from analysis.figures.courses import binned, body_name, extents
@@ -18,6 +17,7 @@ from analysis.figures.style import POINTS
 from analysis.report.run_command import words_of_seeds, words_of_settings
 from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, varying
 from plasticity_lab.records.measures import Measure
+from plasticity_lab.records.record_facts import MEASURED
 
 FIRST = ("run", "status", "activation", "benchmark")
 NAMED = ("intervention", *NAMED_BY_THE_ASKER)
