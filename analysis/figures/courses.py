@@ -94,7 +94,8 @@ def courses_of(metrics: Metrics, column: Column, lines: Sequence[Sequence[str]])
     frame = pl.DataFrame(line_of, schema={"run": pl.String, "line": pl.Int64}, orient="row")
     means = over_runs(bins, frame, whole)
     found = []
-    for (body, line), points in means.group_by("body", "line", maintain_order=True):
+    for _, points in means.group_by("body", "line", maintain_order=True):
+        body, line = int(points["body"][0]), int(points["line"][0])
         x, y, sd, n = (points[name].to_list() for name in ("place", "value", "sd", "n"))
         found.append(Course(line, body, x, y, sd, n, [run for run in lines[line] if run in having]))
     return found, whole
