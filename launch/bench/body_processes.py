@@ -17,10 +17,9 @@ import numpy as np
 from launch.bench.choices import MUJOCO, parser_of
 from launch.work.process import prepare_process
 from plasticity_lab.environments.bodies import body_named
-from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.body import Body, Simulation
 from plasticity_lab.environments.processes.in_processes import InProcesses
 from plasticity_lab.environments.processes.share import layout_of
-from plasticity_lab.environments.simulation import Simulation
 from plasticity_lab.process.exits import status_of
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.provenance import cpu_model

@@ -14,8 +14,7 @@ from launch.bench.usual import Usual
 from launch.plan.device import cores
 from launch.plan.timing import Contender, Timing, interleaved, on
 from launch.work.process import prepare_compiling, prepare_process
-from plasticity_lab.agents.supervised.workload import Workload
-from plasticity_lab.agents.supervised.yardstick import Packed
+from plasticity_lab.agents.supervised.workload import Packed, Workload
 
 
 @dataclass

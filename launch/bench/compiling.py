@@ -14,9 +14,8 @@ from statistics import median
 from launch.bench.choices import parser_of
 from launch.work.process import prepare_process
 from plasticity_lab.agents import graphs
-from plasticity_lab.agents.supervised.workload import Workload
+from plasticity_lab.agents.supervised.workload import Packed, Workload
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS, SETTINGS
-from plasticity_lab.agents.supervised.yardstick import Packed
 from plasticity_lab.process.exits import leave, status_of
 
 BURSTS = 5

@@ -14,9 +14,8 @@ from torch.profiler import ProfilerActivity, profile
 from launch.bench.choices import parser_of
 from launch.plan.device import devices, kind_of
 from launch.work.process import prepare_compiling, prepare_process
-from plasticity_lab.agents.supervised.workload import Workload
+from plasticity_lab.agents.supervised.workload import Packed, Workload
 from plasticity_lab.agents.supervised.workload_settings import SETTINGS
-from plasticity_lab.agents.supervised.yardstick import Packed
 from plasticity_lab.process.exits import leave, status_of
 
 PRODUCTS = ("bmm", "addmm", "convolution", "gemm", "::mm", "plasticity_lab::")

@@ -16,8 +16,7 @@ from launch.plan.device import kind_of
 from launch.plan.speed import Calibration, Speed
 from launch.plan.timing import Contender, interleaved, on
 from plasticity_lab.agents.agent import Agent
-from plasticity_lab.agents.cost import Cost
-from plasticity_lab.agents.yardstick import Yardstick
+from plasticity_lab.agents.cost import Cost, Yardstick
 from plasticity_lab.component import load_as
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.run import Run

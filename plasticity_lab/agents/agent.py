@@ -6,9 +6,8 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from plasticity_lab.agents.cost import Cost
+from plasticity_lab.agents.cost import Cost, Yardstick
 from plasticity_lab.agents.parts import AnyBenchmark, Parts
-from plasticity_lab.agents.yardstick import Yardstick
 from plasticity_lab.benchmarks.benchmark import AnyResource, Benchmark
 from plasticity_lab.component import Component
 from plasticity_lab.diagnostics.view import View

@@ -1,4 +1,4 @@
-"""A pack's network while it learns: its numbers, and all that optimizer and intervention do to them.
+"""A pack's network while it learns, with optimizer, intervention and target networks.
 
 Legend: K runs, S updates, B examples, D numbers of one, O numbers of an output.
 """
@@ -8,20 +8,33 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.target_network import TargetNetwork
 from plasticity_lab.agents.update import BY_STEP, OF_BODY, Loss, TrainState, UpdateInputs, example_losses
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.interventions.now import Examples, LogLikelihood, Now
-from plasticity_lab.networks.model import Model
+from plasticity_lab.networks.model import Model, of_pixels
 from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.records.measures import of_network
 from plasticity_lab.stacking.optimizer import Optimizer
-from plasticity_lab.stacking.run_axis import aligned, on_run_axis
+from plasticity_lab.stacking.run_axis import aligned, beside, on_run_axis
+
+TYPES = {np.dtype(np.float32): torch.float32, np.dtype(np.uint8): torch.uint8}
+
+
+def torch_type(dtype: DTypeLike) -> torch.dtype:
+    """The tensor's type for observations of that type of array.  Raises ValueError unless it is float32 or uint8."""
+    found = TYPES.get(np.dtype(dtype))
+    if found is None:
+        raise ValueError(f"Observations are of type {np.dtype(dtype)}; they must be float32 or uint8.")
+    return found
+
+
+def as_floats(observations: Tensor) -> Tensor:
+    """The input of a network, float32 of the same shape: bytes (uint8) are scaled to 0 … 1; float32 stays."""
+    return of_pixels(observations) if observations.dtype == torch.uint8 else observations
 
 
 class PackedNetwork:
@@ -63,13 +76,17 @@ class PackedNetwork:
         """The runs' keys of random numbers for a purpose, (K, 2): networks of different names have different ones."""
         return run_keys(self.seeds, f"{self.name} {purpose}" if self.name else purpose, self.device)
 
-    def target(self) -> TargetNetwork:
+    def target(self) -> "TargetNetwork":
         """A copy of the parameters as they are now, which follows this network when asked to.
 
         The agent keeps its state beside this network's, and prices its memory.
         """
         self.targets.append(TargetNetwork(self))
         return self.targets[-1]
+
+    def settings_on_host(self, part: str) -> dict[str, NDArray[np.float64]]:
+        """The settings of a part that are on the run axis, name → (K,)."""
+        return {name: value.cpu().numpy().astype(np.float64) for name, value in self.settings[part].items()}
 
     @property
     def step_keys(self) -> dict[str, Tensor]:
@@ -219,3 +236,45 @@ class PackedNetwork:
 
     def _copied(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {name: value.to(self.device, copy=True) for name, value in values.items()}
+
+
+class TargetNetwork:
+    """A copy of a packed network's parameters, under the same names, without an optimizer (`PackedNetwork.target`).
+
+    The copies stay the same tensors, whatever is copied into them. Fresh numbers in the online network do not change
+    them, except for an intervention that changes them itself (`Now.targets`).
+    """
+
+    def __init__(self, online: PackedNetwork) -> None:
+        self.online = online
+        self.parameters = {name: value.clone() for name, value in online.parameters.items()}
+
+    def copy(self, runs: NDArray[np.bool_] | None = None) -> None:
+        """Copies the online network's parameters, in place.  runs: which of the K runs; None: all."""
+        for name, own in self.parameters.items():
+            for run in range(len(own)) if runs is None else np.flatnonzero(runs):
+                own[run].copy_(self.online.parameters[name][run])
+
+    @torch.no_grad()
+    def follow(self, tau_K: Tensor) -> None:
+        """As `follow`, the online network.  tau (K,)."""
+        follow(self.parameters, self.online.parameters, tau_K)
+
+    def state(self) -> dict[str, Any]:
+        """The parameters. Its tensors are the network's own."""
+        return {"parameters": dict(self.parameters)}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Goes back to a state, of this process or of an earlier one, and leaves it untouched."""
+        for name, own in self.parameters.items():
+            own.copy_(state["parameters"][name])
+
+
+def follow(target: Mapping[str, Tensor], online: Mapping[str, Tensor], tau_K: Tensor) -> None:
+    """θ' ← (1 − τ) θ' + τ θ of each run, in place, inside and outside of compiled graphs.
+
+    target, online: name → (K, ...), of equal names. tau (K,).
+    """
+    for name, own in target.items():
+        tau = beside(tau_K, own)
+        own.copy_((1 - tau) * own + tau * online[name])

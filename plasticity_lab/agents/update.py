@@ -3,16 +3,18 @@
 Legend: K runs, * any shape.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from plasticity_lab.agents.parts import Parts
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.interventions.now import Now, State, Tensors
 from plasticity_lab.kernels.through import ThroughKernels, prepare
 from plasticity_lab.networks.model import Model
+from plasticity_lab.randomness.device import uniforms
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.normed import linear_of
 from plasticity_lab.stacking.optimizer import Optimizer
@@ -89,6 +91,13 @@ def called_kernels(model: Model, optimizer: Optimizer, intervention: Interventio
     fused = model.network.rows_are_examples and fuses(optimizer, intervention, clipped)
     step = [optimizer.kernel] if fused and optimizer.kernel is not None else []
     return [*model.kernel_parts, *step, "linear_gradients"]
+
+
+def of_kernels(parts: Parts, models: Sequence[Model], clipped: bool = False) -> dict[str, Any]:
+    """The fields of a `Cost` for an agent with kernels."""
+    optimizer, intervention = parts.optimizers[0], parts.interventions[0]
+    called = [part for model in models for part in called_kernels(model, optimizer, intervention, clipped)]
+    return {"kernels": True, "kernel_parts": list(dict.fromkeys(called))}
 
 
 def update_of(
@@ -204,3 +213,24 @@ def _by_owner(inputs: UpdateInputs) -> tuple[tuple[bool, Tensors], tuple[bool, T
     """The corrections of what all bodies have (False), and of what the active body alone has (True)."""
     of_body = {name.removeprefix(OF_BODY): row for name, row in inputs.corrections.items() if name.startswith(OF_BODY)}
     return (False, inputs.corrections), (True, of_body)
+
+
+def row_of(rows: Tensors, at: Tensor) -> dict[str, Tensor]:
+    """One row of tables whose rows are updates.  at: its index, (1,)."""
+    return {name: values.index_select(0, at).squeeze(0) for name, values in rows.items()}
+
+
+def drawn(
+    model: Model, keys: Mapping[str, Tensor], count: Tensor, batch: int, body: str | None = None
+) -> dict[str, Tensor]:
+    """The random numbers that `Model.forward` takes in training, for `batch` rows: "drawn" if the activation is
+    randomised, and "noise" if layers are noisy.
+
+    keys: "activation" and "noise", (K, 2) each (see `PackedNetwork.step_keys`). count (): a new one for each pass.
+    """
+    numbers = {}
+    if draws := model.draws(batch, body):
+        numbers["drawn"] = uniforms(keys["activation"], count, draws)
+    if noise := model.noise(batch, body):
+        numbers["noise"] = uniforms(keys["noise"], count, noise)
+    return numbers

@@ -17,8 +17,7 @@ import sys
 from pathlib import Path
 
 from plasticity_lab.environments.environments import Environments
-from plasticity_lab.environments.games.frame import frame, legend
-from plasticity_lab.environments.games.games import game
+from plasticity_lab.environments.games.games import frame, game, legend
 from plasticity_lab.environments.games.scores import act_of, scores
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.exits import check_words, leave, status_of

@@ -1,10 +1,9 @@
 """The bodies there are. A new one is a module with a `Simulation`, and a function and a row here."""
 
-from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.body import Body, Simulation
 from plasticity_lab.environments.games.catch import FRAMES, catch
 from plasticity_lab.environments.games.games import GAMES, game
 from plasticity_lab.environments.mujoco.table import MUJOCO_BODIES
-from plasticity_lab.environments.simulation import Simulation
 from plasticity_lab.errors import ConfigError
 
 

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.body import Body, Saved
 from plasticity_lab.environments.processes.in_processes import InProcesses
 from plasticity_lab.environments.processes.share import layout_of
-from plasticity_lab.environments.simulation import Saved
 from plasticity_lab.errors import ConfigError, PlasticityError
 from plasticity_lab.randomness.host import host_stream
 

@@ -10,48 +10,16 @@ modulo L.
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plasticity_lab.environments.body import Body
+
 Array = NDArray[Any]
 REWARD = np.float32
 FLAGS = ("terminated", "truncated", "life_lost", "first")
-
-
-class Kind(Protocol):
-    """What a ring must know of a body; `environments.body.Body` says it."""
-
-    @property
-    def name(self) -> str:
-        """For messages."""
-        ...
-
-    @property
-    def frame(self) -> tuple[int, ...]:
-        """Shape of what it shows in a step."""
-        ...
-
-    @property
-    def dtype(self) -> str:
-        """Of the frames."""
-        ...
-
-    @property
-    def stack(self) -> int:
-        """Frames of an observation."""
-        ...
-
-    @property
-    def action(self) -> tuple[int, ...]:
-        """Shape of one."""
-        ...
-
-    @property
-    def discrete(self) -> bool:
-        """Whether an action is one of several choices, else float32 numbers."""
-        ...
 
 
 class EmptyMemory(ValueError):
@@ -73,7 +41,7 @@ class Ring:
     rows are first written. Raises ValueError for a capacity below one step of each environment.
     """
 
-    def __init__(self, body: Kind, runs: int, environments: int, capacity: int) -> None:
+    def __init__(self, body: Body, runs: int, environments: int, capacity: int) -> None:
         self.body, self.runs, self.environments = body, runs, environments
         self.rows = capacity // environments
         if self.rows < 1:
@@ -81,7 +49,7 @@ class Ring:
         there = (self.rows, runs, environments)
         self.arrays: dict[str, Array] = {
             "frame": np.zeros((*there, *body.frame), body.dtype),
-            "action": np.zeros((*there, *body.action), _action(body)),
+            "action": np.zeros((*there, *body.action), _action_type(body)),
             "reward": np.zeros(there, REWARD),
             **{flag: np.zeros(there, np.bool_) for flag in FLAGS},
         }
@@ -211,11 +179,11 @@ class Ring:
         return np.arange(self.runs).reshape(-1, *(1,) * (like.ndim - 1))
 
 
-def bytes_of_step(body: Kind) -> int:
+def bytes_of_step(body: Body) -> int:
     """What a step of one environment takes in a ring."""
-    numbers = prod(body.frame) * np.dtype(body.dtype).itemsize + prod(body.action) * _action(body).itemsize
+    numbers = prod(body.frame) * np.dtype(body.dtype).itemsize + prod(body.action) * _action_type(body).itemsize
     return numbers + np.dtype(REWARD).itemsize + len(FLAGS)
 
 
-def _action(body: Kind) -> np.dtype[Any]:
+def _action_type(body: Body) -> np.dtype[Any]:
     return np.dtype(np.int64 if body.discrete else np.float32)

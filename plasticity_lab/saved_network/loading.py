@@ -12,8 +12,7 @@ from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.agents.ppo.agent import PPO
-from plasticity_lab.agents.ppo.normalise import Normaliser
-from plasticity_lab.agents.ppo.statistics import normalisers_from
+from plasticity_lab.agents.ppo.normalise import Normaliser, normalisers_from
 from plasticity_lab.assembly import model_of
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark

@@ -12,12 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.acting.evaluation import mean_return
+from plasticity_lab.agents.acting.episodes import mean_return
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.ppo.agent import PPO
-from plasticity_lab.agents.ppo.evaluation import likeliest, returns_in_test
-from plasticity_lab.agents.ppo.normalise import Normaliser
-from plasticity_lab.agents.ppo.statistics import scaling
+from plasticity_lab.agents.ppo.normalise import Normaliser, scaling
+from plasticity_lab.agents.ppo.rollout import likeliest, returns_in_test
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.errors import InputError, StoreError
 from plasticity_lab.networks.model import of_pixels

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 import torch
 
-from plasticity_lab.agents.captured import FED_BYTES, Captured
+from plasticity_lab.agents.compiled import FED_BYTES, Captured
 
 
 class Trained(NamedTuple):

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from plasticity_lab.agents.supervised.held_out import HeldOutUnmoved
-from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for, source_of
-from plasticity_lab.agents.supervised.images_on_gpu import lay_out
+from plasticity_lab.agents.supervised.images import Pixels, laid_out, lay_out, room_for, source_of
+from plasticity_lab.agents.supervised.score import HeldOutUnmoved
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.kernels.operators import reordered

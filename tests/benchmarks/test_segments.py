@@ -3,7 +3,7 @@
 import pytest
 
 from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
-from plasticity_lab.benchmarks.bodies.segments import SegmentedTasks
+from plasticity_lab.benchmarks.bodies.stream import SegmentedTasks
 from plasticity_lab.records.rows import Position
 
 BEGINNING = Position(0, 0)

@@ -13,10 +13,9 @@ import torch
 
 from launch.plan.speed import GPU
 from launch.work.process import free_memory, ran_out_of_memory
-from plasticity_lab.agents import captured, compiled
+from plasticity_lab.agents import compiled
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
-from plasticity_lab.agents.supervised.workload import Workload
-from plasticity_lab.agents.supervised.yardstick import Packed
+from plasticity_lab.agents.supervised.workload import Packed, Workload
 from tests.helpers.packs import choice, differing, images, interventions_anywhere, run, trained
 
 NO_GPU = "torch can use no GPU here (torch.cuda.is_available() is false); these tests need one."
@@ -99,7 +98,7 @@ def test_a_pack_that_needs_too_much_memory_is_told_from_other_failures_and_leave
 def test_recorded_calls_give_the_bits_of_ordinary_ones(monkeypatch):
     recorded = on_gpu(runs_of(3, "mlp", "rrelu"), GREY, compiled=True)
     monkeypatch.setattr(compiled, "cuda_graph", lambda function, device: function)
-    monkeypatch.setattr(captured, "FED_BYTES", 0)
+    monkeypatch.setattr(compiled, "FED_BYTES", 0)
     ordinary = on_gpu(runs_of(3, "mlp", "rrelu"), GREY, compiled=True)
     assert not [name for k in range(3) for name in differing(recorded.of(k), ordinary.of(k))]
 

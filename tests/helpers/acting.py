@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plasticity_lab.agents.actions import not_discrete
+from plasticity_lab.agents.acting.objections import not_discrete
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.supervised.agent import Supervised
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark

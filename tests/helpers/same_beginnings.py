@@ -10,7 +10,7 @@ from plasticity_lab.randomness.host import host_stream
 
 def begun_alike(theirs: gymnasium.Env[Any, Any], name: str, seed: int) -> gymnasium.Env[Any, Any]:
     """The environment, changed so.  name: of our body. seed: of the run's stream; its first task is meant."""
-    rules = pytest.importorskip("plasticity_lab.environments.mujoco.rules")
+    rules = pytest.importorskip("plasticity_lab.environments.mujoco.simulation")
     body, episode = theirs.unwrapped, iter(range(10_000))
 
     def reset_model() -> Any:

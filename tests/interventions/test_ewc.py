@@ -9,6 +9,7 @@ from plasticity_lab.agents.evenly_spread import evenly_spread
 from plasticity_lab.agents.ppo.policy import log_probability
 from plasticity_lab.agents.supervised.step import log_likelihood
 from plasticity_lab.assembly import assembled
+from plasticity_lab.benchmarks.bodies.base import Bodies
 from plasticity_lab.component import Chosen, build, load
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.ewc import EWC, squared_mean_gradient
@@ -244,7 +245,7 @@ def test_under_ppo_it_is_that_of_the_actions_of_the_last_rollout(monkeypatch):
     learner, chunks = begun(runs)
     for chunk in chunks:
         learner.advance(chunk)
-    stream = assembled(runs, learner.bodies, CPU, False)[0]
+    stream = assembled(runs, Bodies(learner.bodies), CPU, False)[0]
     before = {name: value.clone() for name, value in learner.network.kept.items()}
     ((x, actions),) = learner._seen(16)
     assert torch.equal(x[:, 1], torch.from_numpy(np.asarray(learner._rollout["x"]))[:, 2])

@@ -6,6 +6,7 @@ import torch
 
 from launch.command import resolve
 from plasticity_lab.assembly import assembled
+from plasticity_lab.benchmarks.bodies.base import Bodies
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.rows import Position
 from tests.agents.ppo.packs import BOTH, begun, numbers, there_are
@@ -68,7 +69,7 @@ def test_under_ppo_a_body_begins_anew_with_its_statistics_and_the_others_stay(mo
         learner.advance(chunk)
     before = numbers(learner)
     seen = learner.normalisers["sliders"].state()
-    stream = assembled(packs_of(*words), learner.bodies, CPU, False)[0]
+    stream = assembled(packs_of(*words), Bodies(learner.bodies), CPU, False)[0]
     learner.end(stream.task(0))
     learner.begin(stream.task(1), fresh=True)
     fresh = learner.network.model.start([0, 1], CPU, 1)

@@ -6,7 +6,7 @@ import torch
 
 from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.activations.rrelu import RReLU
-from plasticity_lab.agents.drawn import drawn
+from plasticity_lab.agents.update import drawn
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.device import run_keys
 from tests.helpers.made_up_networks import ROUTED, NoisyMLP, RoutedMLP

@@ -9,7 +9,7 @@ import torch
 from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.leaky_relu import LeakyReLU
 from plasticity_lab.activations.relu import ReLU
-from plasticity_lab.agents.drawn import drawn
+from plasticity_lab.agents.update import drawn
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.actor_critic import ActorCritic
 from plasticity_lab.networks.cnn import CNN

@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from plasticity_lab.replay.n_step import NStep
-from plasticity_lab.replay.priorities import BLOCK, Priorities
-from plasticity_lab.replay.prioritised import Prioritised
+from plasticity_lab.replay.prioritised import BLOCK, Priorities, Prioritised
 from plasticity_lab.replay.ring import EmptyMemory, Index, Ring
 from tests.helpers.made_up_bodies import EMULATOR
 from tests.helpers.replays import drawn_at_random

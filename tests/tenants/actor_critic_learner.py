@@ -17,7 +17,7 @@ from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, update_of
 from plasticity_lab.benchmarks.bodies.base import Bodies
-from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
+from plasticity_lab.benchmarks.bodies.stream import Segment, Stage
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.host import host_stream
@@ -91,7 +91,7 @@ class ActorCriticLearner:
         if not fresh:
             self.environments.load({name: value.numpy() for name, value in self._saved.items()})
 
-    def advance(self, chunk: Rollout) -> Rows:
+    def advance(self, chunk: Segment) -> Rows:
         """Acts for a rollout, then learns from it."""
         seen, episodes = self._acted(chunk)
         tables = self._tables(seen, chunk)
@@ -155,7 +155,7 @@ class ActorCriticLearner:
         outputs = self.network.answers(environments.observations.reshape(self.runs, self.agent.environments, -1))
         return outputs["policy"], outputs["value"][..., 0]
 
-    def _acted(self, chunk: Rollout) -> tuple[dict[str, np.ndarray], Episodes]:
+    def _acted(self, chunk: Segment) -> tuple[dict[str, np.ndarray], Episodes]:
         """A rollout: what was seen, done and earned, name → (K, T, N, ...); and the episodes that ended."""
         agent, environments = self.agent, self.environments
         shape = agent.rollout, agent.environments, next(iter(self.bodies.by_name.values())).actions
@@ -184,7 +184,7 @@ class ActorCriticLearner:
         )
         return {name: np.stack(rows, axis=1) for name, rows in seen.items()}, episodes
 
-    def _tables(self, seen: Mapping[str, np.ndarray], chunk: Rollout) -> dict[str, Tensor]:
+    def _tables(self, seen: Mapping[str, np.ndarray], chunk: Segment) -> dict[str, Tensor]:
         """What the updates read, a row for each: name → (U, K, B, ...). Sums over examples are taken here, in float64,
         run by run: inside a compiled update their last bits could depend on the width of the pack.
         """
@@ -222,7 +222,7 @@ class ActorCriticLearner:
         self.memory["target"][:, place : place + self.agent.steps] = target
         self.remembered += 1
 
-    def _picks(self, chunk: Rollout) -> tuple[np.ndarray, np.ndarray]:
+    def _picks(self, chunk: Segment) -> tuple[np.ndarray, np.ndarray]:
         """Which rows of the rollout, and which of the memory, make up each update's minibatch: (U, K, B) both."""
         size, there = self.agent.steps // self.agent.minibatches, min(self.remembered, MEMORY_ROLLOUTS)
         picks, then = [], []

@@ -1,28 +1,35 @@
-"""What an agent's steps in environments cost on the host, before it starts."""
+"""Costs of agents that act in environments, known before a run starts."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
+from plasticity_lab.agents.acting.memory import MemorySettings
+from plasticity_lab.agents.cost import Cost, Share
+from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.update import of_kernels
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
+from plasticity_lab.benchmarks.bodies.stream import SegmentedTasks
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.environments import Environments
+from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.replay.ring import bytes_of_step
+from plasticity_lab.stacking.run_axis import aligned
 
 STEPS_AN_EPISODE = 100
-"""Guessed, for the number of rows that a run's episodes make."""
-
-
+"""A guess, for the number of rows that a run's episodes make."""
 CHUNK_OPERATIONS = 10**11
-"""Of a run's updates in a chunk: some seconds on one core, so that stop signals are seen soon enough."""
+"""Operations of a run's updates in a chunk: seconds on one core, so that stop signals are seen soon enough."""
 CHUNK_ROWS = 128
-"""Steps of all environments at once in a chunk, at most."""
+"""Steps of each environment in a chunk, at most."""
 
 
 def steps_of_chunk(environments: int, update_period: int, operations: int) -> int:
-    """Steps of a chunk at most, all environments of a run together, of an agent that learns while it acts.
+    """The most steps of a chunk, all environments of a run together, of an agent that learns while it acts.
 
     A function of the run alone, not of its pack. operations: of an update.
     """
@@ -30,35 +37,73 @@ def steps_of_chunk(environments: int, update_period: int, operations: int) -> in
     return min(CHUNK_ROWS * environments, max(environments, updates * update_period))
 
 
+def cost_with_memory(
+    agent: MemorySettings,
+    parts: Parts[BodyBenchmark],
+    models: Sequence[Model],
+    resource: Bodies,
+    tasks: SegmentedTasks,
+    operations: int,
+    memory: Sequence[Share],
+    priorities: int = 0,
+) -> Cost:
+    """The cost of a run with a replay memory; steps and passes of tests are those of the longest possible episodes.
+
+    A run that loses its memory makes fewer updates. models: its networks, the acting one first. operations: of an
+    update. memory: on the device. priorities: bytes for each remembered step.
+    """
+    body = next(iter(resource.by_name.values()))
+    steps = tasks.total_steps
+    remembered = min(agent.capacity, steps) // agent.environments * agent.environments
+    ring = remembered * bytes_of_step(body)
+    return Cost(
+        length=steps,
+        unit="environment steps",
+        updates=agent.timetable.all_updates(steps, agent.environments),
+        flops=operations,
+        memory=memory,
+        speed="dense",
+        rows=tasks.epochs + parts.benchmark.tasks + steps // STEPS_AN_EPISODE,
+        epochs=tasks.epochs,
+        parameters=sum(model.size for model in models),
+        host_memory=(
+            Share(ring + priorities * remembered, f"{remembered:,} remembered steps", "a smaller agent.capacity"),
+        ),
+        forwards=steps // agent.environments + passes_of_tests(parts.benchmark, resource),
+        forward_flops=2 * models[0].work(body.name) * aligned(agent.environments),
+        host_steps=host_steps(parts.benchmark, resource, tasks.task_steps),
+        graphs=2,
+        bulk_bytes=ring,
+        **of_kernels(parts, models),
+    )
+
+
 def passes_of_tests(benchmark: BodyBenchmark, resource: Bodies) -> int:
-    """Passes through the network that all tests of a run take at most: those of the longest episodes there can be."""
-    return sum(many * _test(benchmark, resource, position)[0] for position, many in _alike(benchmark).items())
+    """Forward passes in all tests of a run at most: those of the longest possible episodes."""
+    return sum(count * _test(benchmark, resource, position)[0] for position, count in _tasks_like(benchmark).items())
 
 
 def host_steps(benchmark: BodyBenchmark, resource: Bodies, steps: int) -> dict[str, int]:
-    """Body → its steps in the whole run, those of tests included.  steps: of a task's training, all environments
-    together.
-    """
-    found: dict[str, int] = {}
-    for position, many in _alike(benchmark).items():
-        body = benchmark.body_of(position)
-        found[body] = found.get(body, 0) + many * (steps + _test(benchmark, resource, position)[1])
-    return found
+    """Body → its steps in the whole run, with the tests.  steps: of a task's training, all environments together."""
+    total: Counter[str] = Counter()
+    for position, count in _tasks_like(benchmark).items():
+        total[benchmark.body_of(position)] += count * (steps + _test(benchmark, resource, position)[1])
+    return dict(total)
 
 
 def steps_of_bodies() -> Mapping[str, Callable[[int], object]]:
-    """For each body that can be built here, what takes that many steps of it with actions drawn at random."""
+    """For each body that can be built here: a function that takes a number of steps with random actions."""
     return {name: partial(_step, body) for name, body in BODIES.items() if not body.missing}
 
 
-def _alike(benchmark: BodyBenchmark) -> dict[int, int]:
-    """The tasks of the first cycle → how many of the run cost what each does."""
+def _tasks_like(benchmark: BodyBenchmark) -> dict[int, int]:
+    """The tasks of the first cycle → how many tasks of the run have the same cost."""
     cycle = len(benchmark.bodies)
     return {position: len(range(position, benchmark.tasks, cycle)) for position in range(min(cycle, benchmark.tasks))}
 
 
 def _test(benchmark: BodyBenchmark, resource: Bodies, position: int) -> tuple[int, int]:
-    """The passes of the test after a task, and the steps of its body."""
+    """Forward passes of the test after a task, and steps of its body."""
     body = resource.by_name[benchmark.body_of(position)]
     frictions = benchmark.test_frictions(body)
     return (0, 0) if frictions is None else (body.max_steps, body.max_steps * len(frictions))

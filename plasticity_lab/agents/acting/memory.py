@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.agents.acting.schedule import Timetable
 from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.environments.body import Body
 from plasticity_lab.records.bulk import Bulk, Entries
@@ -22,18 +23,27 @@ from plasticity_lab.replay.uniform import batch_of, drawn
 from plasticity_lab.stacking.run_axis import aligned
 
 
-class Remembers(Protocol):
-    """What a memory must know of an agent's settings.
+class MemorySettings(Protocol):
+    """The settings of every agent with a replay memory.
 
-    environments: of each run. n_step: steps of a return. batch: steps that an update learns from. replay: uniform or
-    prioritised. life_loss_is_terminal: see `NStep`.
+    environments: of each run. n_step: steps of a return. batch: steps that an update learns from. capacity: steps that
+    the memory holds. min_history: steps that it must hold before anything is learned. replay: uniform or prioritised.
+    life_loss_is_terminal: see `NStep`. empty_each_task: whether a new task begins with an empty memory.
     """
 
     environments: int
     n_step: int
     batch: int
+    capacity: int
+    min_history: int
     replay: str
     life_loss_is_terminal: bool
+    empty_each_task: bool
+
+    @property
+    def timetable(self) -> Timetable:
+        """When updates and copies of the target are due."""
+        ...
 
 
 class Memory:
@@ -44,7 +54,7 @@ class Memory:
     """
 
     def __init__(
-        self, agent: Remembers, body: Body, seeds: Sequence[int], capacity: int, gamma: NDArray[np.float64]
+        self, agent: MemorySettings, body: Body, seeds: Sequence[int], capacity: int, gamma: NDArray[np.float64]
     ) -> None:
         self.size, self.seeds, self.gamma = agent.batch, seeds, gamma
         self.padded = aligned(self.size)

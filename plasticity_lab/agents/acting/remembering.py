@@ -1,9 +1,9 @@
-"""What agents that remember each step have alike, while they act in environments on the host.
+"""Acting in environments on the host, for agents that remember each step.
 
 Legend: K runs, N environments of each.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,45 @@ from numpy.typing import NDArray
 
 from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.environments.environments import Environments, Outcome
+from plasticity_lab.randomness.host import host_stream
 
 Array = NDArray[Any]
+BLOCK = 64
+"""Steps of all environments for which numbers are drawn at once: a generator for each would cost as much as acting."""
+
+
+class Draws:
+    """Random numbers of actions: a function of seed, purpose, position and step alone.
+
+    seeds: of the K runs. draw: generator → the numbers of a run for BLOCK steps, arrays (BLOCK, N, ...). purpose: no
+    other draws may have it. position: distinguishes several draws of one purpose.
+    """
+
+    def __init__(
+        self,
+        seeds: Sequence[int],
+        draw: Callable[[np.random.Generator], tuple[Array, ...]],
+        purpose: str,
+        *position: int,
+    ) -> None:
+        self._seeds, self._draw, self._purpose, self._position = seeds, draw, purpose, position
+        self._block, self._drawn = -1, list[Array]()
+
+    def at(self, step: int) -> list[Array]:
+        """The numbers of a step of all environments, counted from 0: (K, N, ...) for each array of `draw`."""
+        block, row = divmod(step, BLOCK)
+        if block != self._block:
+            drawn = [self._draw(host_stream(seed, self._purpose, *self._position, block)) for seed in self._seeds]
+            self._drawn = [np.stack(runs, axis=1) for runs in zip(*drawn, strict=True)]
+            self._block = block
+        return [numbers[row] for numbers in self._drawn]
 
 
 class Remembering:
     """A pack of runs in environments of one body.
 
-    count: N. finite (K,): whether all that a run observed, did and was rewarded with is; what is not is taken as 0, and
-    the environment goes on.
+    count: N. finite (K,): whether all observations, actions and rewards of a run have been finite. A number that is not
+    is replaced by 0, and the environment goes on.
     """
 
     def __init__(self, environments: Environments, memory: Memory) -> None:
@@ -27,11 +57,15 @@ class Remembering:
         self.count = environments.observations.shape[1]
         self.finite = np.ones(len(environments.observations), np.bool_)
 
+    def step(self, before: int) -> Outcome:
+        """Acts once in every environment.  before: steps of the run so far, all its environments together."""
+        raise NotImplementedError
+
     def take(self, observations: Array, action: Array, learned: Callable[[Array], Array]) -> Outcome:
         """A step of every environment, which is remembered.
 
-        observations: what is shown now, finite. action: (K, N) or (K, N, A). learned: rewards (K, N) → what is learned
-        from them.
+        observations: the current ones, finite. action: (K, N) or (K, N, A). learned: rewards (K, N) → the rewards that
+        are remembered.
         """
         first = self.environments.first
         outcome = self.environments.step(action)

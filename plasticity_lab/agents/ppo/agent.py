@@ -1,25 +1,28 @@
 """The choice agent=ppo."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
 
 import torch
 from torch import Tensor
 
-from plasticity_lab.agents.acting.cost import steps_of_bodies
+from plasticity_lab.agents.acting.cost import STEPS_AN_EPISODE, host_steps, passes_of_tests, steps_of_bodies
 from plasticity_lab.agents.acting.measures import FRICTION, measures_of, of_updates
 from plasticity_lab.agents.agent import Agent
-from plasticity_lab.agents.cost import Cost
+from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.ppo.cost import cost_of
 from plasticity_lab.agents.ppo.learner import PPOLearner
+from plasticity_lab.agents.ppo.normalise import Normaliser, kept_of
 from plasticity_lab.agents.ppo.policy import shapes_of
 from plasticity_lab.agents.ppo.settings import PPOSettings
-from plasticity_lab.agents.ppo.statistics import kept_of
+from plasticity_lab.agents.update import of_kernels
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.diagnostics.view import OBSERVED
+from plasticity_lab.environments.body import Body
 from plasticity_lab.interventions.intervention import EXAMPLES, TASK_BEGINS
 from plasticity_lab.networks.model import Model
+from plasticity_lab.stacking.run_axis import aligned
 
 # What PPO measures: parts of the loss by update, episodes, and a run's returns in a few numbers.
 
@@ -65,3 +68,55 @@ class PPO(PPOSettings, Agent[BodyBenchmark, Bodies, PPOLearner]):
     def timed_environments(cls) -> Mapping[str, Callable[[int], object]]:
         """Every body, by name."""
         return steps_of_bodies()
+
+
+BYTES_A_PARAMETER = 32
+"""A parameter, its gradient, two moments and one copy for the intervention, in float32, and all but the gradient
+copied."""
+NUMBERS_A_STEP = 16
+"""Numbers of a step in addition to observation and action: values, rewards, probabilities, as tables and tensors."""
+
+
+def cost_of(agent: PPOSettings, parts: Parts[BodyBenchmark], model: Model, resource: Bodies) -> Cost:
+    """Steps, operations and bytes of one run: means over the bodies, which all have equally many tasks.
+
+    Steps and passes of tests are those of the longest possible episodes.
+    """
+    stages = Stages(parts.benchmark, agent.steps)
+    bodies = [resource.by_name[name] for name in parts.benchmark.bodies]
+    rollouts = parts.benchmark.tasks * stages.rollouts
+    work = sum(model.work(body.name) for body in bodies) // len(bodies)
+    size = aligned(agent.steps // agent.minibatches)
+    widest = max(prod(body.observation) + 2 * body.actions for body in bodies)
+    between = sum(prod(unit.produced) for unit in model.units)
+    rollout = 4 * agent.steps * (2 * widest + NUMBERS_A_STEP) + 16 * agent.steps * agent.epochs
+    return Cost(
+        length=stages.total_steps,
+        unit="environment steps",
+        updates=rollouts * agent.minibatches * agent.epochs,
+        flops=6 * work * size,
+        memory=(
+            Share(
+                (BYTES_A_PARAMETER + 8 * (parts.interventions[0].copies - 1)) * model.size,
+                f"the {model.size:,} parameters of its network",
+                "a smaller network.width",
+            ),
+            Share(rollout + 8 * size * between, "its rollout", "a smaller agent.rollout"),
+        ),
+        speed="ppo",
+        rows=rollouts + parts.benchmark.tasks + stages.total_steps // STEPS_AN_EPISODE,
+        epochs=rollouts,
+        parameters=model.size,
+        forwards=rollouts * (agent.rollout + 1) + passes_of_tests(parts.benchmark, resource),
+        forward_flops=2 * work * aligned(agent.environments),
+        host_steps=host_steps(parts.benchmark, resource, stages.task_steps),
+        graphs=2 * len({body.name for body in bodies}),
+        **of_kernels(parts, [model], clipped=agent.max_norm is not None),
+        statistics=_statistics(agent, bodies),
+    )
+
+
+def _statistics(agent: PPOSettings, bodies: Sequence[Body]) -> list[int]:
+    """Bytes of each stored tensor of the statistics of observations and rewards."""
+    normalisers = {body.name: Normaliser(1, agent.environments, (prod(body.observation),)) for body in bodies}
+    return [value.nbytes for value in kept_of(normalisers, agent.scales).values()]

@@ -1,4 +1,4 @@
-"""What PPO does with a pack: act for a rollout, then learn from it.
+"""A pack of PPO: it acts for a rollout, then learns from it.
 
 Legend: K runs, N environments of each, T steps of a rollout, U updates by it, M minibatches of a pass, B rows of a
 minibatch, Q numbers that the loss measures of each row.
@@ -12,127 +12,107 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.acting.evaluation import mean_return
+from plasticity_lab.agents.acting.episodes import Act
+from plasticity_lab.agents.acting.learner import ActingLearner, tensors_of
+from plasticity_lab.agents.acting.measured import Measured
 from plasticity_lab.agents.acting.network import ActingNetwork
 from plasticity_lab.agents.acting.snapshot import Snapshot
 from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.evenly_spread import evenly_spread
-from plasticity_lab.agents.observations import as_floats
-from plasticity_lab.agents.packed_network import PackedNetwork
+from plasticity_lab.agents.packed_network import PackedNetwork, as_floats
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.ppo.evaluation import returns_in_test
-from plasticity_lab.agents.ppo.loss import MEASURED, loss_of
-from plasticity_lab.agents.ppo.minibatches import Minibatches
+from plasticity_lab.agents.ppo.minibatches import Minibatches, probe_in
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.policy import log_probability
-from plasticity_lab.agents.ppo.probe import probe_in
-from plasticity_lab.agents.ppo.rollout import Actor
+from plasticity_lab.agents.ppo.rollout import Actor, likeliest
 from plasticity_lab.agents.ppo.settings import PPOSettings
-from plasticity_lab.agents.ppo.step import READS, Step, step_of
+from plasticity_lab.agents.ppo.step import MEASURED, READS, Step, loss_of, step_of
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
-from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
+from plasticity_lab.benchmarks.bodies.stream import Segment, Stage
 from plasticity_lab.diagnostics.view import View
-from plasticity_lab.environments.environments import Environments
 from plasticity_lab.interventions.intervention import EXAMPLES
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.bulk import Bulk
-from plasticity_lab.records.rows import Evaluation, Rows
+from plasticity_lab.records.rows import Rows
 
 Array = NDArray[Any]
 
 
-class PPOLearner:
-    """K runs of PPO, each in environments of its own.
-
-    A run of which an observation, an action or a loss is not finite is unstable: it goes back to the numbers that it
-    began the rollout with, keeps stepping with them, and learns no more. Its mates do not notice.
-    """
-
-    facts: Mapping[str, float] = {}
+class PPOLearner(ActingLearner):
+    """K runs of PPO; a chunk is a rollout."""
 
     def __init__(
         self,
         agent: PPOSettings,
         parts: Parts[BodyBenchmark],
         model: Model,
-        bodies: Bodies,
+        resource: Bodies,
         steps: int,
         device: torch.device,
         compiled: bool,
     ) -> None:
-        self.agent, self.parts, self.bodies, self.device, self.compiled = agent, parts, bodies, device, compiled
+        super().__init__(agent.environments, parts, resource)
+        self.agent, self.device, self.compiled = agent, device, compiled
         self.network, self.size, self.total_steps = PackedNetwork(parts, model, device), model.size, steps
-        self.runs = len(parts.init_seeds)
+        self.networks = [self.network]
         self.minibatches = Minibatches(agent.steps, agent.minibatches, agent.epochs, agent.advantages)
-        self.on_host = {
-            name: value.cpu().numpy().astype(np.float64) for name, value in self.network.settings["agent"].items()
-        }
+        self.on_host = self.network.settings_on_host("agent")
         self.rates = self.network.settings["optimizer"]["lr"].clone()
         self.keys = self.network.step_keys
-        shape = (self.minibatches.updates, len(MEASURED), self.runs, self.minibatches.padded)
-        self.measured = torch.zeros(shape, device=device)
-        self.at = [torch.tensor([row], device=device) for row in range(self.minibatches.updates)]
-        self.normalisers = {name: self._normaliser(name) for name in bodies.by_name}
-        self.unstable = np.zeros(self.runs, bool)
+        updates, examples = self.minibatches.updates, self.minibatches.size
+        self.measured = Measured(MEASURED, updates, self.runs, examples, device)
+        self.normalisers = {name: self._normaliser(name) for name in self.bodies}
         self._acting: dict[str, ActingNetwork] = {}
-        self._steps: dict[str, Step] = {}  # for each body its own: compiled, one is a graph of one body's shapes
-        self.environments: Environments | None = None
-        self._saved: Mapping[str, Any] = {}
-        # The last rollout, "x" (K, R, D) and "action" (K, R, ...), where the intervention looks at it.
+        self._steps: dict[str, Step] = {}  # by body: a compiled step is a graph of one body's shapes
+        # The last rollout, "x" (K, R, D) and "action" (K, R, ...), if the intervention needs examples.
         self._rollout: dict[str, Tensor] = {}
-        self._probe: dict[str, Tensor] = {}  # of the last rollout, where diagnostics look at it
+        self._probe: dict[str, Tensor] = {}  # of the last rollout, for diagnostics
 
     def begin(self, task: Stage, fresh: bool) -> None:
-        """New environments of the task's body, or those of a resumed run where it left them."""
-        body, agent = self.bodies.by_name[task.body], self.agent
+        """New environments of the task's body, or, in a resumed run, the checkpoint's."""
         self.network.body = task.body
         if fresh:
             self.network.begin_task(task.position)
             if self.network.intervention.restarts_agent:
                 self.normalisers[task.body] = self._normaliser(task.body)
-        seeds = self.parts.stream_seeds
-        factors = self.parts.benchmark.friction_of(task.position, seeds)
-        friction = None if factors is None else factors[:, None]
-        processes = self.parts.processes.of(body, len(seeds) * agent.environments)
-        self.environments = Environments(
-            body, seeds, agent.environments, task.position, friction=friction, processes=processes
-        )
+        environments = self.new_environments(task, fresh)
         if task.body not in self._acting:
-            numbers, randomised = int(np.prod(body.observation)), agent.rollout_mode == "train"
-            structure, kernels = self.parts.structure, self.parts.kernels
-            self._acting[task.body] = ActingNetwork(
-                self.network,
-                task.body,
-                (numbers,),
-                agent.environments,
-                dtype=np.float32 if agent.normalise_observations else self.environments.observations.dtype,
-                randomised=randomised,
-                compiled=self.compiled,
-                structure=structure,
-                kernels=kernels,
-            )
-            step = step_of(self.network, task.body, agent.clip_value, agent.max_norm, kernels)
-            same = ("ppo step", structure, self.network.model.structure_key, task.body)
-            self._steps[task.body] = Compiled(step, same, reads=READS) if self.compiled else step
+            self._build(task.body, environments.observations.dtype)
         self.actor = Actor(
-            self.environments,
+            environments,
             self._acting[task.body],
             self.parts.init_seeds,
-            agent.rollout,
+            self.agent.rollout,
             self.on_host["gamma"],
             self.normalisers[task.body],
-            normalise_observations=agent.normalise_observations,
-            normalise_rewards=agent.normalise_rewards,
-            clip_action=agent.clip_action,
-            timeout_is_terminal=agent.timeout_is_terminal,
+            normalise_observations=self.agent.normalise_observations,
+            normalise_rewards=self.agent.normalise_rewards,
+            clip_action=self.agent.clip_action,
+            timeout_is_terminal=self.agent.timeout_is_terminal,
         )
         if fresh:
             self.actor.begin()
-        else:
-            self.environments.load({name: value.numpy() for name, value in self._saved.items()})
 
-    def advance(self, chunk: Rollout) -> Rows:
+    def _build(self, body: str, dtype: np.dtype[Any]) -> None:
+        """The network that acts with a body, and the step that learns from it.  dtype: of its observations."""
+        agent, structure, kernels = self.agent, self.parts.structure, self.parts.kernels
+        self._acting[body] = ActingNetwork(
+            self.network,
+            body,
+            (int(np.prod(self.bodies[body].observation)),),
+            agent.environments,
+            dtype=np.float32 if agent.normalise_observations else dtype,
+            randomised=agent.rollout_mode == "train",
+            compiled=self.compiled,
+            structure=structure,
+            kernels=kernels,
+        )
+        step = step_of(self.network, body, agent.clip_value, agent.max_norm, kernels)
+        same = ("ppo step", structure, self.network.model.structure_key, body)
+        self._steps[body] = Compiled(step, same, reads=READS) if self.compiled else step
+
+    def advance(self, chunk: Segment) -> Rows:
         """Acts for a rollout, then learns from it."""
         before = Snapshot(self.network.train_state)
         if self.agent.anneal_lr:
@@ -146,41 +126,26 @@ class PPOLearner:
         if self.parts.observed:
             self._probe = probe_in(common, each, self.minibatches)
         self._learn(common, each)
-        losses = self.measured.isfinite().all(dim=3).all(dim=1).all(dim=0).cpu().numpy()
-        self.unstable |= ~(losses & before.finite(self.network.train_state))
+        finite = self.measured.finite(self.minibatches.updates)
+        self.unstable |= ~(finite & before.finite(self.network.train_state))
         before.restore(self.network.train_state, self.unstable)
         return Rows(self._rows(), seen.episodes)
 
-    def evaluate(self, task: Stage) -> Evaluation:
-        """How much the policy earns on the benchmark's test (see `returns_in_test`), the friction of the task, and the
-        intervention's own.
-        """
-        body, seeds, benchmark = self.bodies.by_name[task.body], self.parts.stream_seeds, self.parts.benchmark
-        factors, of_test = benchmark.friction_of(task.position, seeds), benchmark.test_frictions(body)
-        returns = np.full(self.runs, np.nan)
-        if of_test is not None:
-            normaliser = self.normalisers[task.body] if self.agent.normalise_observations else None
-            processes = self.parts.processes.of(body, len(seeds) * len(of_test))
-            returns = mean_return(
-                returns_in_test(self.network, body, seeds, of_test, normaliser, self.agent.clip_action, processes)
-            )
-        friction = np.ones(self.runs) if factors is None else factors
-        return {"test_return": returns, "friction": friction} | self.network.of_intervention()
+    def test_policy(self, task: Stage, episodes: int) -> Act:
+        """The likeliest actions, with the statistics of the training, which stay as they are."""
+        normaliser = self.normalisers[task.body] if self.agent.normalise_observations else None
+        body, clips = self.bodies[task.body], self.agent.clip_action
+        return lambda observations: likeliest(self.network, body, observations, normaliser, clips)
 
     def end(self, task: Stage) -> None:
-        """Intervention and optimizer end the task; its examples are what was done in its last rollout."""
+        """Intervention and optimizer end the task; its examples are those of the last rollout."""
         self.network.end_task(task.position, self._seen, log_probability)
 
     def state(self) -> State:
-        """The network's, the statistics of each body, which runs are unstable, where the environments stand, and what
-        intervention and diagnostics are to see of the last rollout.
-        """
-        there = {} if self.environments is None else self.environments.state()
-        return {
+        """The network, the statistics of each body, and what intervention and diagnostics need of the last rollout."""
+        return super().state() | {
             "network": self.network.state(),
-            "normalisers": {body: _tensors(each.state()) for body, each in self.normalisers.items()},
-            "unstable": torch.tensor(self.unstable),
-            "environments": _tensors(there),
+            "normalisers": {body: tensors_of(each.state()) for body, each in self.normalisers.items()},
             "rollout": dict(self._rollout),
             "probe": dict(self._probe),
         }
@@ -191,11 +156,10 @@ class PPOLearner:
 
     def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
         """Goes back to a state; the environments follow in `begin`."""
+        super().load(state, bulk)
         self.network.load(state["network"])
         for body, normaliser in self.normalisers.items():
             normaliser.load({name: value.numpy() for name, value in state["normalisers"][body].items()})
-        self.unstable = state["unstable"].numpy().copy()
-        self._saved = dict(state["environments"])
         self._rollout = {name: value.clone() for name, value in state.get("rollout", {}).items()}  # later than the rest
         self._probe = {name: value.clone() for name, value in state.get("probe", {}).items()}
 
@@ -216,7 +180,7 @@ class PPOLearner:
 
     def _normaliser(self, body: str) -> Normaliser:
         """One that has seen nothing."""
-        numbers = int(np.prod(self.bodies.by_name[body].observation))
+        numbers = int(np.prod(self.bodies[body].observation))
         return Normaliser(self.runs, self.agent.environments, (numbers,))
 
     def _learn(self, common: Mapping[str, Tensor], each: Mapping[str, Tensor]) -> None:
@@ -234,14 +198,14 @@ class PPOLearner:
         while taken < updates:
             part = network.due(in_a_pass - taken % in_a_pass)
             train_state = network.train_state
-            for at in self.at[taken : taken + part]:
-                state = step(train_state, network.settings, self.keys, common, rows, self.measured, at)
+            for at in self.measured.at[taken : taken + part]:
+                state = step(train_state, network.settings, self.keys, common, rows, self.measured.tensor, at)
                 train_state = train_state._replace(state=state)
             network.kept = train_state.state
             network.took(part)
             taken += part
             if self.agent.target_kl is not None and taken % in_a_pass == 0:
-                changed = self._means(taken - 1)[MEASURED.index("approx_kl")]
+                (changed,) = self.measured.means(taken, first=taken - 1)["approx_kl"]
                 newly = ~stopped & (changed > self.agent.target_kl)
                 if newly.any():
                     snapshots.append((Snapshot(network.train_state), newly))
@@ -249,23 +213,9 @@ class PPOLearner:
         for snapshot, runs in snapshots:
             snapshot.restore(network.train_state, runs)
 
-    def _means(self, update: int) -> Array:
-        """Means over the examples of one update, (Q, K)."""
-        real = self.measured[update, ..., : self.minibatches.size].cpu().numpy().astype(np.float64)
-        return np.add.accumulate(real, axis=-1)[..., -1] / self.minibatches.size
-
     def _rows(self) -> dict[str, Array]:
         """Means over the examples of each update, name → (U, K)."""
-        means = np.stack([self._means(update) for update in range(self.minibatches.updates)])
-        means[:, :, self.unstable] = np.nan  # what was learned is not kept
-        rows = {name: means[:, at] for at, name in enumerate(MEASURED)}
-        first = np.add.accumulate(rows["approx_kl"][: self.minibatches.count], axis=0)[-1] / self.minibatches.count
-        alike = rows["approx_kl"].shape
-        return rows | {
-            "first_kl": np.broadcast_to(first, alike),
-            "unstable": np.broadcast_to(self.unstable.astype(np.float64), alike),
-        }
-
-
-def _tensors(state: Mapping[str, Array]) -> dict[str, Tensor]:
-    return {name: torch.tensor(value) for name, value in state.items()}
+        rows = self.measured.means(self.minibatches.updates)
+        passes = rows["approx_kl"][: self.minibatches.count]
+        first = np.add.accumulate(passes, axis=0)[-1] / len(passes)
+        return self.with_unstable(rows | {"first_kl": np.broadcast_to(first, rows["approx_kl"].shape)})

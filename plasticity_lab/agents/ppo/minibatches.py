@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.ppo.advantages import advantages, normalised
+from plasticity_lab.agents.evenly_spread import probe_of
 from plasticity_lab.agents.ppo.policy import log_probability
 from plasticity_lab.agents.ppo.rollout import Transitions
 from plasticity_lab.randomness.host import host_stream
@@ -89,3 +89,72 @@ class Minibatches:
             orders = np.stack([draw.permutation(self.rows) for _ in range(self.passes)])
             picks.append(orders.reshape(self.updates, self.size))
         return np.stack(picks, axis=1)
+
+
+# Generalised advantage estimation for a whole pack, in float64 on the host.
+#
+# Legend: K runs, T steps of a rollout, N environments of each run.
+
+Array = NDArray[np.float64]
+
+
+def advantages(
+    rewards: Array,
+    values: Array,
+    following: Array,
+    terminated: NDArray[np.bool_],
+    ended: NDArray[np.bool_],
+    gamma: Array,
+    gae_lambda: Array,
+) -> Array:
+    """A_t = Σ_l (γλ)^l δ_{t+l} to the episode's or the rollout's end, δ_t = r_t + γ V(s_{t+1}) − V(s_t): (K, T, N).
+
+    values (K, T, N): V(s_t). following (K, T, N): V of what the step led to, that of a truncated episode's last
+    observation too. terminated: where nothing follows, so that it counts as 0. ended: where an episode ended in either
+    way, so that no later step belongs to it. gamma, gae_lambda: (K,).  Source: Schulman et al. 2016.
+    """
+    gamma_K1, both_K1 = gamma[:, None], (gamma * gae_lambda)[:, None]
+    found, later = np.empty_like(values), np.zeros_like(values[:, 0])
+    for t in reversed(range(values.shape[1])):
+        then = np.where(terminated[:, t], 0.0, following[:, t])
+        delta = rewards[:, t] + gamma_K1 * then - values[:, t]
+        # A choice and no product with 0: what is not finite in one episode must not reach the one before.
+        found[:, t] = later = delta + both_K1 * np.where(ended[:, t], 0.0, later)
+    return found
+
+
+def normalised(values: Array) -> Array:
+    """(value − mean) / (standard deviation + 1e-8) over the last dimension.
+
+    The deviation is that of a sample (divided by n − 1), as in both sources.
+    """
+    count = values.shape[-1]
+    centred = values - _total(values) / count
+    spread = np.sqrt(_total(centred * centred) / max(1, count - 1))
+    return centred / (spread + 1e-8)
+
+
+def _total(values: Array) -> Array:
+    """Sums over the last dimension, added up one by one: NumPy's `sum` groups by what else there is."""
+    return np.add.accumulate(values, axis=-1)[..., -1:]
+
+
+# A batch of the last rollout, as the loss takes it: what diagnostics are shown.
+#
+# Legend: K runs, R rows of a rollout, P rows of the probe, U updates by the rollout, M minibatches of a pass.
+
+Tensors = Mapping[str, Tensor]
+
+
+def probe_in(common: Tensors, each: Tensors, minibatches: Minibatches) -> dict[str, Tensor]:
+    """Rows evenly spread over the rollout, (K, P, ...) by the names that `loss_of` states; their weights are 1.
+
+    common, each: as `Minibatches.tables` gives them. An advantage is that of the first pass, which has every row once.
+    """
+    first = (slice(minibatches.count), slice(None), slice(minibatches.size))
+    advantage = torch.empty_like(common["old"])
+    advantage[each["pick"][first].flatten()] = each["advantage"][first].flatten()
+    at = probe_of(minibatches.rows, advantage.device)
+    rows = {name: value for name, value in common.items() if name != "weight"} | {"advantage": advantage}
+    probe = {name: value.unflatten(0, (-1, minibatches.rows))[:, at] for name, value in rows.items()}
+    return probe | {"weight": torch.ones(len(at), device=advantage.device)}

@@ -5,11 +5,17 @@ Legend: K runs, N environments of each, D numbers of an observation, * any shape
 Source: Gymnasium's NormalizeObservation and NormalizeReward, and their RunningMeanStd; cut off at ±10 as in CleanRL.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
+
+from plasticity_lab.environments.body import Body
+from plasticity_lab.errors import StoreError
 
 Array = NDArray[Any]
 EPSILON = 1e-8
@@ -103,3 +109,45 @@ class Normaliser:
 def _mean(values: Array) -> Array:
     """Over the second dimension, added up one by one: NumPy's `mean` groups by what else there is."""
     return values[:, 0] if values.shape[1] == 1 else np.add.accumulate(values, axis=1)[:, -1] / values.shape[1]
+
+
+# What scales a run's observations and rewards, as it is kept beside the run's weights.
+#
+# Legend: K runs, D numbers of an observation.
+
+
+def kept_of(normalisers: Mapping[str, Normaliser], scales: Collection[str]) -> dict[str, Tensor]:
+    """Mean, variance and count of each body, `<body>.<observations or rewards>.<mean, variance or count>` → (K, ...).
+
+    normalisers: by body. scales: which of observations and rewards are normalised. Where the discounted sums of running
+    episodes stand is no part of it: an episode that begins later begins with 0.
+    """
+    return {
+        f"{body}.{name}": torch.tensor(value)
+        for body, normaliser in normalisers.items()
+        for name, value in scaling(normaliser, scales).items()
+    }
+
+
+def normalisers_from(
+    kept: Mapping[str, Tensor], bodies: Mapping[str, Body], scales: Collection[str]
+) -> dict[str, Normaliser]:
+    """Body → its statistics, of one run that `kept_of` has kept and of which the run axis is gone.
+
+    Raises StoreError where they are not those of these bodies.
+    """
+    normalisers = {name: Normaliser(1, 1, (prod(body.observation),)) for name, body in bodies.items()}
+    wanted = {name: (value.shape[1:], value.dtype) for name, value in kept_of(normalisers, scales).items()}
+    there = {name: (value.shape, value.dtype) for name, value in kept.items()}
+    if wanted != there:
+        names = sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
+        raise StoreError(f"They are not those of the bodies {', '.join(bodies)} ({', '.join(names)}).")
+    for body, normaliser in normalisers.items():
+        own = {name: kept[f"{body}.{name}"].unsqueeze(0).numpy() for name in scaling(normaliser, scales)}
+        normaliser.load(normaliser.state() | own)
+    return normalisers
+
+
+def scaling(normaliser: Normaliser, scales: Collection[str]) -> dict[str, NDArray[np.float64]]:
+    """One body's statistics, `<observations or rewards>.<mean, variance or count>` → (K, ...): copies."""
+    return {name: value for name, value in normaliser.state().items() if name.partition(".")[0] in scales}

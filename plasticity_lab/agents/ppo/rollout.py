@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.agents.acting.draws import action_noise
-from plasticity_lab.agents.acting.episodes import episodes_of
+from plasticity_lab.agents.acting.episodes import episode_returns, episodes_of, finite_or_zero
 from plasticity_lab.agents.acting.network import ActingNetwork
+from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.policy import deviation
+from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.environments import Ended, Environments, Outcome
+from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.rows import Episodes
 
 Array = NDArray[Any]
@@ -163,3 +165,56 @@ class Actor:
         if self.body.discrete:
             return (self._sane(policy) + noise).argmax(axis=2)
         return self._sane(policy + noise)
+
+
+def action_noise(body: Body, seeds: Sequence[int], first: int, steps: int, environments: int) -> Array:
+    """(K, T, N, A): a Gumbel number for each choice, or a normal one for each number of an action.
+
+    Drawn on the host for a whole rollout at once: a function of the run's seed and of `first`, its steps before the
+    rollout, alone. No generator is saved.
+    """
+    shape = (steps, environments, body.actions)
+
+    def of(seed: int) -> Array:
+        stream = host_stream(seed, "acting", first)
+        return stream.gumbel(size=shape) if body.discrete else stream.standard_normal(shape, np.float32)
+
+    return np.stack([of(seed) for seed in seeds])
+
+
+# Actions of a test: the likeliest ones. Nothing is drawn, nothing is learned.
+#
+# Legend: K runs, E episodes of the test.
+
+
+def returns_in_test(
+    network: PackedNetwork,
+    body: Body,
+    seeds: Sequence[int],
+    frictions: NDArray[np.float64],
+    normaliser: Normaliser | None,
+    clip_action: bool,
+) -> NDArray[np.float64]:
+    """The return of each test episode, (K, E), by the likeliest actions; see `episode_returns` and `likeliest`."""
+
+    def act(observations: Array) -> Array:
+        return likeliest(network, body, observations, normaliser, clip_action)
+
+    return episode_returns(body, seeds, frictions, act)
+
+
+def likeliest(
+    network: PackedNetwork, body: Body, observations: Array, normaliser: Normaliser | None, clips: bool
+) -> NDArray[np.float32] | NDArray[np.int64]:
+    """Observations (K, E, …) as the body shows them → the likeliest actions, (K, E) or (K, E, A).
+
+    Randomised activations take their mean slope. normaliser: scales observations by the statistics of the training,
+    which stay as they are; None if the agent does not normalise. clips: whether actions are clipped to the body's
+    bounds, if it has any.
+    """
+    flat = finite_or_zero(observations.reshape(*observations.shape[:2], -1))
+    scaled = flat if normaliser is None else normaliser.scaled(flat)
+    policy = finite_or_zero(network.answers(scaled, body.name)["policy"])
+    if body.discrete:
+        return policy.argmax(axis=2)
+    return np.clip(policy, *np.array(body.bounds, np.float32)) if clips else policy

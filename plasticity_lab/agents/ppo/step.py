@@ -1,6 +1,7 @@
-"""One update of a whole pack on one body: minibatch, loss, backward, clipping, optimizer. This is what is compiled.
+"""The loss of PPO, and one update of a whole pack on one body: the function that is compiled.
 
-Legend: K runs, R rows of a rollout, U updates by it, B rows of a minibatch, Q numbers that the loss measures of each.
+Legend: K runs, R rows of a rollout, U updates by it, B rows of a minibatch, D numbers of an observation, A numbers of
+an action, Q numbers that the loss measures of each row.
 """
 
 from collections.abc import Callable, Mapping
@@ -8,14 +9,55 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from plasticity_lab.agents.drawn import drawn
 from plasticity_lab.agents.packed_network import PackedNetwork
-from plasticity_lab.agents.ppo.loss import MEASURED, loss_of
-from plasticity_lab.agents.update import Clip, TrainState, UpdateInputs, update_of
+from plasticity_lab.agents.ppo.policy import entropy, log_probability
+from plasticity_lab.agents.update import Clip, Loss, LossOutput, TrainState, UpdateInputs, drawn, row_of, update_of
 from plasticity_lab.interventions.now import State
+from plasticity_lab.networks.model import Model
+from plasticity_lab.stacking.elementary import exp
 from plasticity_lab.stacking.optimizer import clipped
 
 Tensors = Mapping[str, Tensor]
+MEASURED = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
+"""What the loss measures of each example, in this order."""
+
+
+def loss_of(model: Model, body: str, clip_value: bool) -> Loss:
+    """The loss of one body: clipped policy gradient, squared error of the value, entropy.
+
+    A batch has "x" (K, B, D), "action" (K, B) whole or (K, B, A), and (K, B) each: "old", the log-probability of the
+    action when it was taken; "value", as it was then; "advantage"; "target", the value's target; "weight" (B,):
+    1 / examples, 0 for rows of padding; and the random numbers of `drawn`.
+
+    approx_kl is (ratio − 1) − log ratio, which is never negative (Schulman, "Approximating KL Divergence", 2020).
+    """
+
+    def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
+        outputs, hidden = model.forward(
+            parameters, settings["activation"], batch["x"], batch.get("drawn"), body, batch.get("noise")
+        )
+        clip, value_weight, entropy_weight = (
+            settings["agent"][name].unsqueeze(1) for name in ("clip", "value_weight", "entropy_weight")
+        )
+        change = log_probability(outputs, batch["action"]) - batch["old"]
+        ratio, advantage = exp(change), batch["advantage"]
+        bounded = torch.minimum(torch.maximum(ratio, 1 - clip), 1 + clip)
+        policy_loss = -torch.minimum(ratio * advantage, bounded * advantage)
+        value = outputs["value"].squeeze(-1)
+        value_loss = (value - batch["target"]) * (value - batch["target"])
+        if clip_value:
+            moved = torch.minimum(torch.maximum(value - batch["value"], -clip), clip)
+            off = batch["value"] + moved - batch["target"]
+            value_loss = torch.maximum(value_loss, off * off)
+        spread = entropy(outputs)
+        total = (policy_loss + value_weight * value_loss - entropy_weight * spread) * batch["weight"]
+        outside = ((ratio - 1).abs() > clip).to(total.dtype)
+        parts = (policy_loss, value_loss, spread, (ratio - 1) - change, outside)
+        return LossOutput(total, dict(zip(MEASURED, parts, strict=True)), hidden, batch["weight"])
+
+    return loss
+
+
 Step = Callable[..., State]
 READS = (1, 2, 3, 4, 6)
 """Of a step's arguments those that it does not change."""
@@ -42,7 +84,7 @@ def step_of(network: PackedNetwork, body: str, clip_value: bool, max_norm: float
         measured: Tensor,
         at: Tensor,
     ) -> State:
-        now = {name: values.index_select(0, at).squeeze(0) for name, values in rows.items()}
+        now = row_of(rows, at)
         pick_KB = now["pick"]
         batch = {
             name: values.index_select(0, pick_KB.flatten()).unflatten(0, pick_KB.shape)

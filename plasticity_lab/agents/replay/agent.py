@@ -7,12 +7,11 @@ from statistics import fmean
 
 import torch
 
-from plasticity_lab.agents.cost import Cost, Share
+from plasticity_lab.agents.cost import Cost, Share, Yardstick
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.replay.learner import GroupsLearner
 from plasticity_lab.agents.supervised.agent import Supervised
 from plasticity_lab.agents.supervised.cost import cost_of, flops_of
-from plasticity_lab.agents.yardstick import Yardstick
 from plasticity_lab.benchmarks.labelled.grouped_classes import GroupedClasses
 from plasticity_lab.benchmarks.labelled.split_classes import SplitClasses
 from plasticity_lab.benchmarks.labelled.stream import Stream

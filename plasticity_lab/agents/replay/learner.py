@@ -4,7 +4,7 @@ Legend: K runs, S steps, N training images of a task, M images in the memory, R 
 E images at a time, O classes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -13,16 +13,16 @@ from torch import Tensor
 
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.replay.memory import drawn, remembered
-from plasticity_lab.agents.replay.tables import MixedTables
 from plasticity_lab.agents.supervised.images import Pixels, laid_out
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.score import indices
+from plasticity_lab.agents.supervised.tables import Tables, aligned_batches
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.host import host_stream
-from plasticity_lab.records.rows import Evaluation
+from plasticity_lab.records.rows import Evaluation, Rows
+from plasticity_lab.stacking.run_axis import aligned
 
 
 class GroupsLearner(SupervisedLearner):
@@ -154,3 +154,113 @@ def scores_of(model: Model, pixels: Pixels) -> Scores:
         return torch.stack(right).sum(dim=2)
 
     return scores
+
+
+# What is remembered of earlier tasks and drawn from it: functions of seeds and positions, so that nothing is saved.
+#
+# Legend: K runs, T tasks, N images of a task, M images in the memory, S steps, R images replayed at a step.
+
+Indices = NDArray[np.int64]
+
+
+def shares(sizes: Sequence[int], memory: int, per_task: int) -> list[int]:
+    """How many images of each task are remembered once that number of tasks is learned.  sizes: how many each task had.
+
+    All the same, as many as there is room for; what is left over is given to the earliest tasks, one each. Never more
+    than `per_task` of a task, nor more than `memory` in all.
+    """
+    each, left = divmod(memory, len(sizes))
+    return [min(size, per_task, each + (task < left)) for task, size in enumerate(sizes)]
+
+
+def remembered(tasks: Sequence[Sequence[Indices]], memory: int, per_task: int, seeds: Sequence[int]) -> Indices:
+    """The memory of every run after some tasks, (K, M).  tasks: of each, the images of each run, (N,).
+
+    A task's images are put in an order that is drawn once, and its first ones are remembered: where its share shrinks,
+    those that stay are among those that were there. seeds: the runs' own.
+    """
+    if not tasks:
+        return np.zeros((len(seeds), 0), np.int64)
+    sizes = [len(of_runs[0]) for of_runs in tasks]
+    held = shares(sizes, memory, per_task)
+    runs = [
+        [
+            images[host_stream(seed, "memory", task).permutation(len(images))[:share]]
+            for task, (images, share) in enumerate(zip(of_run, held, strict=True))
+        ]
+        for seed, of_run in zip(seeds, zip(*tasks, strict=True), strict=True)
+    ]
+    return np.stack([np.concatenate(of_run) for of_run in runs])
+
+
+def drawn(there: int, replayed: int, steps: int, generator: np.random.Generator) -> Indices:
+    """Which of a memory's images each step replays, (S, R): R out of `there`, any as likely, none twice in a step.
+
+    R is `replayed`, or `there` where that is less. Floyd's algorithm (Bentley & Floyd 1987), all steps at a time.
+    """
+    wanted = min(replayed, there)
+    chosen = np.full((steps, wanted), -1)
+    for place, last in enumerate(range(there - wanted, there)):
+        image = generator.integers(0, last, steps, endpoint=True)
+        taken = (chosen == image[:, None]).any(axis=1)
+        chosen[:, place] = np.where(taken, last, image)
+    return chosen
+
+
+# A chunk's data where arriving and replayed images make up one batch: images that arrive first, those replayed behind.
+#
+# Legend: K runs, S steps of a chunk, A images that arrive at a step, R replayed images, B both, each rounded up to a
+# multiple of 4.
+
+
+class MixedTables(Tables):
+    """The tables of `Tables` for batches of both.  batch_size, replayed: the most that arrive, and are replayed."""
+
+    def __init__(self, rows: int, runs: int, batch_size: int, replayed: int, device: torch.device) -> None:
+        self.arriving, self.behind = aligned(batch_size), aligned(replayed)
+        super().__init__(rows, runs, self.arriving + self.behind, device)
+        self.there_SB = np.zeros((0, self.arriving + self.behind), bool)
+
+    def mixed(
+        self,
+        chunk: Chunk,
+        images_KN: NDArray[np.int64],
+        replayed_KSR: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        corrections: Mapping[str, Tensor],
+    ) -> Mapping[str, Tensor]:
+        """The tables of a chunk.
+
+        images: where in the set the task's images are. replayed: where those are that are replayed. labels: of the set.
+        """
+        batches_KSA, there_SA = aligned_batches(chunk)
+        arriving_KSA = np.take_along_axis(images_KN, batches_KSA.reshape(len(images_KN), -1), axis=1)
+        empty = self.behind - replayed_KSR.shape[2]
+        behind_KSR = np.pad(replayed_KSR, ((0, 0), (0, 0), (0, empty)))
+        images_KSB = np.concatenate([arriving_KSA.reshape(batches_KSA.shape), behind_KSR], axis=2)
+        behind_SR = np.broadcast_to(np.arange(self.behind) < replayed_KSR.shape[2], (chunk.steps, self.behind))
+        self.there_SB = np.concatenate([there_SA, behind_SR], axis=1)
+        weights_SB = (self.there_SB / self.there_SB.sum(axis=1, keepdims=True)).astype(np.float32)
+        tables = {
+            "images": torch.from_numpy(images_KSB.swapaxes(0, 1)).to(self.device),
+            "labels": torch.from_numpy(labels[images_KSB].swapaxes(0, 1)).to(self.device),
+            "weights": torch.from_numpy(weights_SB).to(self.device),
+            "position": torch.arange(chunk.first, chunk.first + chunk.steps, device=self.device),
+            **corrections,
+        }
+        return {name: self._filled(values) for name, values in tables.items()}
+
+    def rows_of(self, chunk: Chunk) -> Rows:
+        """Means over each step's images, (S, K): "accuracy" over those that arrive, "loss" over the replayed ones too.
+
+        For the chunk that `mixed` was given last.
+        """
+        losses, rights = (self.measured[name][: chunk.steps].cpu().numpy() for name in ("loss", "right"))
+        there, counts = self.there_SB[:, None, :], self.there_SB.sum(axis=1)[:, None]
+        new = slice(self.arriving)
+        return Rows(
+            {
+                "accuracy": (rights & there)[..., new].sum(axis=2) / chunk.counts[:, None],
+                "loss": np.where(there, losses, 0).astype(np.float64).sum(axis=2) / counts,
+            }
+        )

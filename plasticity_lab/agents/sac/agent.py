@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
+from math import prod
 
 import torch
 
-from plasticity_lab.agents.acting.always_learns import nothing_to_learn_from
-from plasticity_lab.agents.acting.cost import steps_of_bodies
+from plasticity_lab.agents.acting.cost import cost_with_memory, steps_of_bodies, steps_of_chunk
 from plasticity_lab.agents.acting.measures import FRICTION, measures_of, of_updates
-from plasticity_lab.agents.actions import not_continuous
+from plasticity_lab.agents.acting.objections import different_kinds, not_continuous, nothing_to_learn_from
 from plasticity_lab.agents.agent import Agent
-from plasticity_lab.agents.cost import Cost
+from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac.apart import Apart
-from plasticity_lab.agents.sac.cost import apart_operations, chunk_steps, cost_of, shared_operations
 from plasticity_lab.agents.sac.learner import SACLearner
 from plasticity_lab.agents.sac.learning import Learning
 from plasticity_lab.agents.sac.policy import actor_shapes, critic_shapes, read, read_unbounded, shared_shapes
@@ -22,7 +22,7 @@ from plasticity_lab.agents.sac.shared import ONLY, Shared
 from plasticity_lab.agents.sac.step import ACTOR, CRITICS, NETWORKS
 from plasticity_lab.agents.sac.temperature import NAME
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
-from plasticity_lab.benchmarks.bodies.segments import SegmentedTasks
+from plasticity_lab.benchmarks.bodies.stream import SegmentedTasks
 from plasticity_lab.diagnostics.view import OBSERVED
 from plasticity_lab.environments.body import Body
 from plasticity_lab.errors import ConfigError
@@ -31,9 +31,11 @@ from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Network
 from plasticity_lab.networks.pixel_actor_critic import PixelActorCritic
 from plasticity_lab.stacking.optimizer import Optimizer
+from plasticity_lab.stacking.run_axis import aligned
 
-# What SAC measures: losses, values, entropy and temperature by update, episodes, and a run's returns.
-
+BYTES_A_PARAMETER = 44
+"""A parameter, its gradient, two moments and one copy for the intervention, in float32; a copy of all but the gradient;
+a critic's target and its copy."""
 SAC_MEASURES = measures_of(
     of_updates("critic_loss", "Loss of the critics"),
     of_updates("q", "Value of the actions taken", "reward"),
@@ -61,13 +63,8 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
     def objection(self, benchmark: BodyBenchmark) -> str | None:
         """Its actions are numbers, and it has one network and one memory for all bodies."""
         bodies = list(benchmark.outline().by_name.values())
-        if reason := not_continuous(benchmark):
+        if reason := not_continuous(benchmark) or different_kinds(bodies):
             return reason
-        if any(kind_of(body) != kind_of(bodies[0]) for body in bodies):
-            return (
-                "its networks and its memory are of one kind of observations and actions, and those of "
-                f"{', '.join(body.name for body in bodies)} differ"
-            )
         return nothing_to_learn_from(self, benchmark)
 
     @classmethod
@@ -120,19 +117,41 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
 
     def tasks(self, parts: Parts[BodyBenchmark], models: Mapping[str, Model]) -> SegmentedTasks:
         """The benchmark's, cut into epochs and chunks."""
-        most = chunk_steps(self, self._operations(models))
+        most = steps_of_chunk(self.environments, self.update_period, self._operations(models))
         return SegmentedTasks(parts.benchmark, self.environments, self.epoch_steps, most)
 
     def cost(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Cost:
-        """What a run costs."""
-        models = self.models(parts, resource)
-        return cost_of(self, parts, models, resource, self.tasks(parts, models), self._operations(models))
+        """The cost of one run."""
+        models, body = self.models(parts, resource), next(iter(resource.by_name.values()))
+        size, apart = sum(model.size for model in models.values()), ACTOR in models
+        between = sum(prod(unit.produced) for model in models.values() for unit in model.units)
+        batch = 4 * aligned(self.batch) * (4 * (prod(body.observation) + body.actions) + 3 * between)
+        memory = (
+            Share(
+                (BYTES_A_PARAMETER + 8 * (parts.interventions[0].copies - 1)) * size,
+                f"the {size:,} parameters of its networks and the critics' targets",
+                "a smaller network.width" if apart else "a smaller network.channels",
+            ),
+            Share(batch, "a batch", "a smaller agent.batch"),
+        )
+        tasks, operations = self.tasks(parts, models), self._operations(models)
+        cost = cost_with_memory(self, parts, list(models.values()), resource, tasks, operations, memory)
+        return replace(cost, graphs=3) if apart else replace(cost, kernels=False, kernel_parts=())
 
     def _operations(self, models: Mapping[str, Model]) -> int:
-        """Of an update of everything."""
+        """Operations of an update of everything in matrix products; a pass is two for each multiplication.
+
+        Separate networks: both critics forward and backward (3 passes each), their targets (1), the actor's next action
+        (1); the actor forward and backward (3) through the critics (2 each); once more for the temperature (1).
+
+        One network: forward and backward (3), the target's two, and one that values the action that the actor draws,
+        and goes back without the convolutions (a pass at most).
+        """
         if ONLY in models:
-            return shared_operations(self, models[ONLY])
-        return apart_operations(self, models[ACTOR], models[CRITICS[0]])
+            return 2 * 7 * models[ONLY].work(models[ONLY].only_body) * aligned(self.batch)
+        actor, critic = models[ACTOR], models[CRITICS[0]]
+        critics, own = 2 * critic.work(critic.only_body), actor.work(actor.only_body)
+        return 2 * (6 * critics + 5 * own) * aligned(self.batch)
 
     def _check_fit(self, body: Body, network: Network) -> None:
         """Raises ConfigError."""
@@ -152,11 +171,6 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
     def timed_environments(cls) -> Mapping[str, Callable[[int], object]]:
         """Every body, by name."""
         return steps_of_bodies()
-
-
-def kind_of(body: Body) -> tuple[object, ...]:
-    """What networks and a memory must know of a body."""
-    return body.observation, body.dtype, body.stack, body.actions, body.low, body.high
 
 
 def _shared_model(parts: Parts[BodyBenchmark], body: Body) -> Model:

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
+from plasticity_lab.agents.acting.measured import Measured
 from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac import step as steps
 from plasticity_lab.agents.sac.learning import Learning
-from plasticity_lab.agents.sac.measured import Measured
 from plasticity_lab.agents.sac.settings import SACSettings
 from plasticity_lab.agents.sac.step import ACTOR, CRITICS, PURPOSES
 from plasticity_lab.agents.sac.temperature import NAME, Temperature
@@ -18,7 +18,6 @@ from plasticity_lab.diagnostics.view import View
 from plasticity_lab.environments.body import Body
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.optimizer import Optimizer
-from plasticity_lab.stacking.run_axis import aligned
 
 
 class Apart(Learning):
@@ -44,8 +43,8 @@ class Apart(Learning):
         temperature = Temperature(rates, [each.temperature for each in parts.each("agent", SACSettings)], device)
         super().__init__(agent, parts, models, {ACTOR: actor_optimizers}, temperature, body, device)
         of_actor = updates + agent.policy_period
-        self.at = [torch.tensor([row], device=device) for row in range(of_actor)]
-        self.measured = Measured(updates, of_actor, self.runs, aligned(agent.batch), agent.batch, device)
+        self.of_critics = Measured(steps.OF_CRITICS, updates, self.runs, agent.batch, device)
+        self.of_actor = Measured(steps.OF_ACTOR, of_actor, self.runs, agent.batch, device)
         kernels, learns_alpha = parts.kernels, agent.learn_temperature
         self.target = steps.target_of(models, body.name, kernels)
         critics = steps.critics_step_of(self.networks, self.target, body.name, kernels)
@@ -62,8 +61,7 @@ class Apart(Learning):
             {name: networks[name].train_state for name in CRITICS},
             {name: target.parameters for name, target in self.targets.items()},
             networks[ACTOR].parameters, alpha.parameters[NAME], self.settings, self.keys, batch, self.rows,
-            self.measured.critics,
-            self.at[self.taken[CRITICS[0]]],
+            self.of_critics.tensor, self.of_critics.at[self.taken[CRITICS[0]]],
         )  # fmt: skip
         for name, state in states.items():
             networks[name].kept = state
@@ -73,7 +71,7 @@ class Apart(Learning):
             networks[ACTOR].kept = self.actor_step(
                 networks[ACTOR].train_state, (alpha.parameters, alpha.moments),
                 {name: networks[name].parameters for name in CRITICS}, self.entropy, self.settings, self.keys, batch,
-                self.rows, self.measured.actor, self.at[self.taken[ACTOR]],
+                self.rows, self.of_actor.tensor, self.of_actor.at[self.taken[ACTOR]],
             )  # fmt: skip
             networks[ACTOR].took(1)
             alpha.updates += 1

@@ -11,15 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.agents.acting.measured import Measured
 from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.acting.snapshot import Snapshot
-from plasticity_lab.agents.packed_network import PackedNetwork
+from plasticity_lab.agents.packed_network import PackedNetwork, TargetNetwork
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.sac.measured import Measured
 from plasticity_lab.agents.sac.policy import BOUNDS, bounds_of
 from plasticity_lab.agents.sac.settings import SACSettings
 from plasticity_lab.agents.sac.temperature import NAME, Temperature
-from plasticity_lab.agents.target_network import TargetNetwork
 from plasticity_lab.agents.update import TrainState
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.diagnostics.view import View
@@ -44,7 +43,8 @@ class Learning:
     purposes: ClassVar[Sequence[str]]
     """For what normal numbers are drawn."""
 
-    measured: Measured
+    of_critics: Measured
+    of_actor: Measured
 
     def __init__(
         self,
@@ -87,11 +87,6 @@ class Learning:
             for target in self.targets.values():
                 target.copy()
 
-    def end_task(self, position: int) -> None:
-        """Interventions and optimizers end the task."""
-        for network in self.networks.values():
-            network.end_task(position)
-
     def begin_chunk(self) -> None:
         """Notes the numbers that an unstable run goes back to, and what the chunk's updates read."""
         self._before = {name: Snapshot(train) for name, train in self._train_states().items()}
@@ -111,7 +106,7 @@ class Learning:
 
     def finite(self) -> NDArray[np.bool_]:
         """(K,): whether all that this chunk has measured and changed is."""
-        finite = self.measured.finite(self.taken[self.critic], self.taken[self.acting])
+        finite = self.of_critics.finite(self.taken[self.critic]) & self.of_actor.finite(self.taken[self.acting])
         for name, train in self._train_states().items():
             finite &= self._before[name].finite(train)
         return finite
@@ -125,9 +120,18 @@ class Learning:
                 for run in np.flatnonzero(runs):
                     self.targets[name].parameters[part][run].copy_(value[run])
 
-    def means(self, unstable: NDArray[np.bool_]) -> dict[str, NDArray[np.float64]]:
-        """What this chunk's updates have measured, name → (U, K); nan of runs (K,) whose learning is not kept."""
-        return self.measured.means(self.taken[self.critic], self.taken[self.acting], unstable)
+    def means(self) -> dict[str, NDArray[np.float64]]:
+        """Measurements of the chunk's updates, name → (U, K), a row for each update of the critics.
+
+        The actor has as many updates, in another rhythm: its n-th update is in the n-th row, and its last update in all
+        rows that are left. NaN if it has none.
+        """
+        critics, actor = self.taken[self.critic], self.taken[self.acting]
+        rows = self.of_critics.means(critics)
+        if not actor:
+            return rows | {name: np.full((critics, self.runs), np.nan) for name in self.of_actor.names}
+        at = np.minimum(np.arange(critics), actor - 1)
+        return rows | {name: values[at] for name, values in self.of_actor.means(actor).items()}
 
     def state(self) -> dict[str, Any]:
         """The networks', their targets' and the temperature's. Its tensors are their own."""
@@ -159,7 +163,7 @@ class Learning:
         """What the next updates read, by network and for the temperature: name → (U, ...)."""
         found = {}
         for name, network in self.networks.items():
-            count = len(self.measured.actor if name == self.acting else self.measured.critics)
+            count = len((self.of_actor if name == self.acting else self.of_critics).at)
             numbers = torch.arange(count, device=self.device) + network.updates
             found[name] = {**network.corrections(count), "updates": numbers}
-        return found | {NAME: self.temperature.corrections(len(self.measured.actor))}
+        return found | {NAME: self.temperature.corrections(len(self.of_actor.at))}

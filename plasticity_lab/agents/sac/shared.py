@@ -1,25 +1,153 @@
-"""An actor and two critics that are one network, with convolutions that all of them share: SAC on images."""
+"""SAC on images: actor and critics are one network with shared convolutions, and one update changes all of them.
+
+Legend: K runs, B rows of a batch (padded), D numbers of an observation, A numbers of an action, U updates of a chunk.
+
+Source: Dopamine's sac_agent (Castro et al. 2018), `train`. It differs from the updates of separate networks
+(`step.py`): all gradients are taken at the same parameters; the target network has an actor too, and the targets'
+critics value the middle of its policy; deviations are exp of the actor's output, without bounds; and the temperature
+sees the same actions as the actor.
+"""
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
+from torch import Tensor
 
+from plasticity_lab.agents.acting.measured import Measured
 from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.packed_network import PackedNetwork, as_floats, follow
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.sac import shared_step as steps
 from plasticity_lab.agents.sac.learning import Learning
-from plasticity_lab.agents.sac.measured import Measured
-from plasticity_lab.agents.sac.policy import BOUNDS, normal_like
+from plasticity_lab.agents.sac.policy import BOUNDS, middle, normal_like, sampled
 from plasticity_lab.agents.sac.settings import SACSettings
-from plasticity_lab.agents.sac.temperature import NAME, Temperature
+from plasticity_lab.agents.sac.step import OF_ACTOR, OF_CRITICS, Step
+from plasticity_lab.agents.sac.temperature import NAME, Temperature, learn
+from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, drawn, row_of, update_of
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.environments.body import Body
+from plasticity_lab.interventions.now import State
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.adam import Adam
 from plasticity_lab.stacking.elementary import exp
-from plasticity_lab.stacking.run_axis import aligned
+
+Tensors = Mapping[str, Tensor]
+NEXT_ACTION, NOW = PURPOSES = ("next action", "action")
+"""For what normal numbers are drawn: the target's entropy, and the actor's action."""
+MEASURED = ("critic_loss", "q", "actor_loss", "entropy")
+HALF = 0.5
+"""What the critics' errors count beside the actor's loss."""
+READS = (3, 4, 5, 6, 7, 9)
+"""Of a step's arguments those that it does not change."""
+
+
+def target_of(
+    model: Model,
+    body: str,
+    target: Tensors,
+    log_alpha: Tensor,
+    settings: Mapping[str, Any],
+    keys: Mapping[str, Any],
+    batch: Tensors,
+    count: Tensor,
+) -> Tensor:
+    """What a batch is pulled towards, (K, B): of the target network's own middle action the lesser value, and the
+    entropy of an action that it draws.
+
+    target: its parameters. log_alpha (K,). settings, keys, batch: as of the step. count (): of what is drawn.
+    """
+    shape, following = settings[""]["activation"], as_floats(batch["following"])
+    outputs, _ = model.forward(target, shape, following, None, body)
+    normal = normal_like(keys[NEXT_ACTION], count, outputs["mean"])
+    _, density = sampled(outputs, normal, settings[BOUNDS], bounded=False)
+    there = torch.cat([following, middle(outputs, settings[BOUNDS])], dim=2)
+    outputs, _ = model.forward(target, shape, there, None, body)
+    value = torch.minimum(outputs["q1"], outputs["q2"]).squeeze(-1) - exp(log_alpha).unsqueeze(1) * density
+    return batch["returns"] + batch["discount"] * value
+
+
+def loss_of(model: Model, held: Model, body: str) -> Loss:
+    """Half the squared errors of both critics, and α · log π − the lesser value of an action that the actor draws.
+
+    A batch has "x" (K, B, D + A), observations and the actions taken, "target" (K, B), "normal" (K, B, A), "alpha"
+    (K, B), "half" and "middle" (A,), "weight" (B,), and what `drawn` gives. held: the same model once more, by which
+    the drawn action is valued with parameters that get no gradient; its passes are nobody else's business.
+    """
+
+    def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
+        x, bounds = batch["x"], {name: batch[name] for name in ("half", "middle")}
+        outputs, hidden = model.forward(parameters, settings["activation"], x, batch.get("drawn"), body)
+        action, density = sampled(outputs, batch["normal"], bounds, bounded=False)
+        fixed = {name: value.detach() for name, value in parameters.items()}
+        there = torch.cat([x[..., : -action.shape[2]], action], dim=2)
+        valued, _ = held.forward(fixed, settings["activation"], there, None, body)
+        errors = [outputs[name].squeeze(-1) - batch["target"] for name in ("q1", "q2")]
+        critics = errors[0] * errors[0] + errors[1] * errors[1]
+        actor = batch["alpha"] * density - torch.minimum(valued["q1"], valued["q2"]).squeeze(-1)
+        own = (critics, outputs["q1"].squeeze(-1), actor, -density)
+        total = (HALF * critics + actor) * batch["weight"]
+        return LossOutput(total, dict(zip(MEASURED, own, strict=True)), hidden, batch["weight"])
+
+    return loss
+
+
+def learned_from(batch: Tensors, target: Tensor, normal: Tensor, alpha_K: Tensor, bounds: Tensors) -> dict[str, Tensor]:
+    """What `loss_of` takes, of a batch of the memory."""
+    return {
+        "x": torch.cat([as_floats(batch["x"]), batch["action"]], dim=2),
+        "target": target,
+        "normal": normal,
+        "alpha": alpha_K.unsqueeze(1).expand_as(target),
+        "weight": batch["weight"],
+        **bounds,
+    }
+
+
+def step_of(network: PackedNetwork, held: Model, temperature: Temperature, body: str, learns_alpha: bool) -> Step:
+    """One update of everything, and of the target, which follows.
+
+    Its arguments: the train state, the target's parameters, and the temperature's parameters and moments, which it
+    changes in place; entropy (K,), the entropy that is asked for; settings and keys, network → as for any update, and
+    the keys of PURPOSES; batch: "x" and "following" (K, B, D), "action" (K, B, A), "returns" and "discount" (K, B),
+    "weight" (B,); rows: the optimizer's corrections and "updates", a row for each of the U, of the network and of the
+    temperature; measured: of critics and of actor, (U, Q, K, B), into which it writes; at (1,). It returns the
+    intervention's next state.
+    """
+    model = network.model
+    update = update_of(model, loss_of(model, held, body), network.optimizer, network.intervention)
+
+    def step(
+        train: TrainState,
+        target: Tensors,
+        alpha: tuple[Tensors, Mapping[str, Tensors]],
+        entropy: Tensor,
+        settings: Mapping[str, Any],
+        keys: Mapping[str, Any],
+        batch: Tensors,
+        rows: Mapping[str, Tensors],
+        measured: tuple[Tensor, Tensor],
+        at: Tensor,
+    ) -> State:
+        now, then = row_of(rows[""], at), row_of(rows[NAME], at)
+        count, log_alpha = now["updates"], alpha[0][NAME]
+        pulled = target_of(model, body, target, log_alpha, settings, keys, batch, count)
+        normal, weight = normal_like(keys[NOW], count, batch["action"]), exp(log_alpha)
+        learn_from = learned_from(batch, pulled, normal, weight, settings[BOUNDS])
+        learn_from |= drawn(model, keys[""], count, pulled.shape[1], body)
+        state, own = update(train, UpdateInputs(settings[""], keys[""]["intervention"], count, now), learn_from)
+        follow(target, train.parameters, settings[""]["agent"]["tau"])
+        of_critics = torch.stack([own["critic_loss"], own["q"], learn_from["alpha"]])
+        measured[0].index_copy_(0, at, of_critics.unsqueeze(0))
+        measured[1].index_copy_(0, at, torch.stack([own["actor_loss"], own["entropy"]]).unsqueeze(0))
+        if learns_alpha:
+            density = -own["entropy"].detach()
+            learn(temperature.adam, *alpha, settings[NAME], then, density, batch["weight"], entropy, of_logarithm=True)
+        return state
+
+    return step
+
 
 ONLY = ""
 """The name of the network."""
@@ -31,7 +159,7 @@ class Shared(Learning):
     models: the network's, under ONLY. held: the same once more. updates: of a chunk, at most.
     """
 
-    acting, critic, followed, purposes = ONLY, ONLY, (ONLY,), steps.PURPOSES
+    acting, critic, followed, purposes = ONLY, ONLY, (ONLY,), PURPOSES
 
     def __init__(
         self,
@@ -49,11 +177,11 @@ class Shared(Learning):
         temperature = Temperature([each.lr for each in optimizers], starts, device, epsilons)
         super().__init__(agent, parts, models, {}, temperature, body, device)
         self.network, self.held = self.networks[ONLY], held
-        self.at = [torch.tensor([row], device=device) for row in range(updates)]
-        self.measured = Measured(updates, updates, self.runs, aligned(agent.batch), agent.batch, device)
-        step = steps.step_of(self.network, held, temperature, body.name, agent.learn_temperature)
+        self.of_critics = Measured(OF_CRITICS, updates, self.runs, agent.batch, device)
+        self.of_actor = Measured(OF_ACTOR, updates, self.runs, agent.batch, device)
+        step = step_of(self.network, held, temperature, body.name, agent.learn_temperature)
         same = "sac shared", parts.structure, models[ONLY].structure_key, body.name
-        self.step = Compiled(step, same, reads=steps.READS) if compiled else step
+        self.step = Compiled(step, same, reads=READS) if compiled else step
 
     def update(self, memory: Memory) -> None:
         """One update of everything."""
@@ -61,8 +189,7 @@ class Shared(Learning):
         network.kept = self.step(
             network.train_state, self.targets[ONLY].parameters, (alpha.parameters, alpha.moments), self.entropy,
             self.settings, self.keys, memory.batch(memory.drawn(network.updates), self.device), self.rows,
-            (self.measured.critics, self.measured.actor),
-            self.at[self.taken[ONLY]],
+            (self.of_critics.tensor, self.of_actor.tensor), self.of_critics.at[self.taken[ONLY]],
         )  # fmt: skip
         network.took(1)
         alpha.updates += 1
@@ -70,12 +197,12 @@ class Shared(Learning):
 
     def view(self, memory: Memory | None) -> View:
         """The network; its probe is drawn from the memory, as its loss takes it."""
-        network, body, probe = self.network, self.body.name, dict[str, torch.Tensor]()
+        network, body, probe = self.network, self.body.name, dict[str, Tensor]()
         if memory is not None and (batch := memory.probe(network.updates, self.device)):
             count = torch.tensor(network.updates, device=self.device)
             log_alpha, target = self.temperature.parameters[NAME], self.targets[ONLY].parameters
             with torch.no_grad():
-                pulled = steps.target_of(network.model, body, target, log_alpha, self.settings, self.keys, batch, count)
-                normal = normal_like(self.keys[steps.NOW], count, batch["action"])
-                probe = steps.learned_from(batch, pulled, normal, exp(log_alpha), self.settings[BOUNDS])
-        return network.view(steps.loss_of(network.model, self.held, body), probe)
+                pulled = target_of(network.model, body, target, log_alpha, self.settings, self.keys, batch, count)
+                normal = normal_like(self.keys[NOW], count, batch["action"])
+                probe = learned_from(batch, pulled, normal, exp(log_alpha), self.settings[BOUNDS])
+        return network.view(loss_of(network.model, self.held, body), probe)

@@ -14,12 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from plasticity_lab.agents.drawn import drawn
-from plasticity_lab.agents.packed_network import PackedNetwork
+from plasticity_lab.agents.packed_network import PackedNetwork, follow
 from plasticity_lab.agents.sac.policy import BOUNDS, normal_like, sampled
 from plasticity_lab.agents.sac.temperature import NAME, Temperature, learn
-from plasticity_lab.agents.target_network import follow
-from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, update_of
+from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, drawn, row_of, update_of
 from plasticity_lab.interventions.now import State
 from plasticity_lab.kernels.through import through
 from plasticity_lab.networks.model import Model
@@ -102,7 +100,7 @@ def critics_step_of(
         measured: Tensor,
         at: Tensor,
     ) -> dict[str, State]:
-        now = {name: _row(rows[name], at) for name in CRITICS}
+        now = {name: row_of(rows[name], at) for name in CRITICS}
         count = now[CRITICS[0]]["updates"]
         pulled = target(targets, actor_parameters, log_alpha, settings, keys, batch, count)
         states: dict[str, State] = {}
@@ -154,7 +152,7 @@ def actor_step_of(
         measured: Tensor,
         at: Tensor,
     ) -> State:
-        now = _row(rows[ACTOR], at)
+        now = row_of(rows[ACTOR], at)
         count, examples = now["updates"], batch["x"].shape[1]
         shape = batch["action"]
         learn_from = {"x": batch["x"], "weight": batch["weight"], "normal": normal_like(keys[NOW], count, shape)}
@@ -172,7 +170,7 @@ def actor_step_of(
             now_acts = through(train.parameters, kernels)
             outputs, _ = actor.forward(now_acts, settings[ACTOR]["activation"], batch["x"], None, body)
             _, density = sampled(outputs, normal_like(keys[AFTERWARDS], count, shape), settings[BOUNDS])
-            own_settings, corrections = settings[NAME], _row(rows[NAME], at)
+            own_settings, corrections = settings[NAME], row_of(rows[NAME], at)
             learn(temperature.adam, *alpha, own_settings, corrections, density.detach(), batch["weight"], entropy)
         measured.index_copy_(0, at, torch.stack([own[name] for name in OF_ACTOR]).unsqueeze(0))
         return state
@@ -214,7 +212,3 @@ def _actor_loss_of(actor: Model, critics: Mapping[str, Model], body: str, kernel
 
 def _under(prefix: str, values: Tensors) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
-
-
-def _row(rows: Tensors, at: Tensor) -> dict[str, Tensor]:
-    return {name: values.index_select(0, at).squeeze(0) for name, values in rows.items()}

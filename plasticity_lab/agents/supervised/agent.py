@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import torch
 
 from plasticity_lab.agents.agent import Agent
-from plasticity_lab.agents.cost import Cost
+from plasticity_lab.agents.cost import Cost, Yardstick
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.cost import cost_of
 from plasticity_lab.agents.supervised.learner import SupervisedLearner, model_of
-from plasticity_lab.agents.supervised.yardstick import YARDSTICKS
-from plasticity_lab.agents.yardstick import Yardstick
+from plasticity_lab.agents.supervised.workload import YARDSTICKS
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import Stream
 from plasticity_lab.data.image_set import ImageSet

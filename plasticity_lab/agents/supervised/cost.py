@@ -6,7 +6,7 @@ from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.score import AT_ONCE
-from plasticity_lab.agents.update import called_kernels
+from plasticity_lab.agents.update import of_kernels
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.networks.model import Model
 
@@ -50,8 +50,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
         looks=PASSES * seen,
         look_flops=2 * PROBE * work if seen else 0,
         looked=COLUMNS * seen,
-        kernels=True,
-        kernel_parts=called_kernels(model, parts.optimizers[0], parts.interventions[0], clipped=False),
+        **of_kernels(parts, [model]),
     )
 
 

@@ -18,10 +18,9 @@ from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.evenly_spread import evenly_spread, probe_of
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.supervised.held_out import HeldOut, HeldOutUnmoved
 from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for
 from plasticity_lab.agents.supervised.perturbed import Perturbed
-from plasticity_lab.agents.supervised.score import AT_ONCE, indices, score_of
+from plasticity_lab.agents.supervised.score import AT_ONCE, HeldOut, HeldOutUnmoved, indices, score_of
 from plasticity_lab.agents.supervised.step import READS, cross_entropy_of, log_likelihood, step_of
 from plasticity_lab.agents.supervised.tables import Tables
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 
 from torch import Tensor
 
-from plasticity_lab.agents.drawn import drawn
 from plasticity_lab.agents.supervised.images import Pixels
-from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, update_of
+from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, drawn, row_of, update_of
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.interventions.now import State
 from plasticity_lab.networks.model import Model
@@ -70,7 +69,7 @@ def step_of(
         measured: Tensors,
         at: Tensor,
     ) -> State:
-        now = {name: rows.index_select(0, at).squeeze(0) for name, rows in tables.items()}
+        now = row_of(tables, at)
         batch_KB = now["images"]
         x_KBD = pixels.scaled(images_RD.index_select(0, batch_KB.flatten()).view(*batch_KB.shape, -1))
         batch = {"x": x_KBD, "labels": now["labels"], "weights": now["weights"]}

@@ -3,8 +3,8 @@
 Legend: K runs, N images, D pixels (C·H·W), S steps, B examples of a batch.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,7 @@ from plasticity_lab.benchmarks.labelled.stream import Chunk, Stream, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
-from plasticity_lab.records.rows import Position
+from plasticity_lab.records.rows import Position, Rows
 from plasticity_lab.run import Run
 
 WHITE = 255
@@ -164,3 +164,66 @@ def made_up(image: Sequence[int], classes: int, count: int, brightness: int) -> 
         return noisy.clip(0, WHITE).astype(np.uint8), labels
 
     return ImageSet("made_up", *some(count), *some(HELD_OUT), classes=classes, white=WHITE)
+
+
+# The workloads by which a device is measured for classifiers, and the packed engine as one that can be timed.
+
+
+class Packed:
+    """A pack of `width` runs at its first task; a burst is one chunk, tables and measurements included.
+
+    updates: of each run in a burst; run_steps: of all of them.
+    """
+
+    def __init__(self, workload: Workload, width: int, mode: str, device: str) -> None:
+        runs, own = workload.runs(width), mode == "kernels"
+        stream, self.learner = workload.assembled(runs, torch.device(device), mode == "compiled" or own, own)
+        self.task, self.chunk = workload.first_task(stream)
+        self.learner.begin(self.task, fresh=True)
+        self.updates = self.chunk.steps
+        self.run_steps = width * self.updates
+
+    def burst(self) -> Rows:
+        """The chunk's steps: "loss" and "accuracy", (S, K).  On a GPU it returns when all is computed."""
+        return self.learner.advance(self.chunk)
+
+
+@dataclass(frozen=True)
+class WorkloadYardstick:
+    """A workload under the name by which plans know it (see `agents.cost.Yardstick`)."""
+
+    name: str
+    workload: Workload
+
+    @property
+    def description(self) -> str:
+        """The network."""
+        return self.workload.network
+
+    @property
+    def cost(self) -> Cost:
+        """Of one run."""
+        return self.workload.cost
+
+    @property
+    def widths(self) -> Mapping[str, Sequence[int]]:
+        """Those of the network's setting."""
+        return self.workload.setting.widths
+
+    def shortened(self, updates: int) -> "WorkloadYardstick":
+        """With fewer images: a task is one burst."""
+        return WorkloadYardstick(self.name, replace(self.workload, steps=updates))
+
+    def pack(self, width: int, mode: str, device: str) -> Packed:
+        """The packed engine."""
+        return Packed(self.workload, width, mode, device)
+
+    def peak(self, width: int, device: str) -> None:
+        """A chunk, and the evaluation of its task."""
+        pack = self.pack(width, "eager", device)
+        pack.burst()
+        pack.learner.evaluate(pack.task)
+
+
+YARDSTICKS = (WorkloadYardstick("dense", Workload("mlp")), WorkloadYardstick("convolving", Workload("cnn")))
+"""Networks of matrix products alone, and those with convolutions."""

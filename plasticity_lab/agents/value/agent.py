@@ -1,42 +1,48 @@
 """The agents that learn the values of actions: dqn, rainbow_lite, rainbow, der."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import prod
 
+import numpy as np
 import torch
 
-from plasticity_lab.agents.acting.always_learns import nothing_to_learn_from
-from plasticity_lab.agents.acting.cost import steps_of_bodies
+from plasticity_lab.agents.acting.cost import cost_with_memory, steps_of_bodies, steps_of_chunk
 from plasticity_lab.agents.acting.measures import measures_of, of_updates
-from plasticity_lab.agents.actions import not_discrete
+from plasticity_lab.agents.acting.objections import different_kinds, not_discrete, nothing_to_learn_from
 from plasticity_lab.agents.agent import Agent
-from plasticity_lab.agents.cost import Cost
+from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.value.cost import chunk_steps, cost_of
 from plasticity_lab.agents.value.learner import ValueLearner
 from plasticity_lab.agents.value.settings import ValueSettings
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
-from plasticity_lab.benchmarks.bodies.segments import SegmentedTasks
+from plasticity_lab.benchmarks.bodies.stream import SegmentedTasks
 from plasticity_lab.diagnostics.view import OBSERVED
-from plasticity_lab.environments.body import Body
 from plasticity_lab.interventions.intervention import TASK_BEGINS
 from plasticity_lab.networks.model import Model
-
-# What a value agent measures: loss, values and exploration by update, episodes, and a run's returns in a few numbers.
-#
-# A row of epochs is of `epoch_steps` agent steps; where nothing was learned in them, as in the warm-up, it has no loss.
+from plasticity_lab.stacking.run_axis import aligned
 
 VALUE_MEASURES = measures_of(
     of_updates("loss", "Loss"),
     of_updates("q", "Value of the actions taken", "reward"),
     of_updates("epsilon", "Random actions, ε"),
 )
+"""A row of epochs covers `epoch_steps` agent steps; it has no loss if nothing was learned, as in the warm-up."""
+BYTES_A_PARAMETER = 44
+"""A parameter, its gradient, two moments and one copy for the intervention, in float32; a copy of all but the gradient;
+the target and its copy."""
+BOARD_OPERATIONS = 10**9
+"""Convolving updates with fewer operations are priced as boards of 10 × 10 squares, others as frames of 84 × 84 pixels:
+small updates have a cost that does not depend on the pack's width."""
+BYTES_A_PRIORITY = 16
+"""A step's priority, twice while a checkpoint is written, and the sums."""
 
 
 class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
-    """Q-learning with a target network and a replay memory, and any of what Rainbow adds to it.
+    """Q-learning with a target network and a replay memory, and any of Rainbow's additions.
 
     Source: Mnih et al. 2015 and Hessel et al. 2018, in the form of Dopamine (Castro et al. 2018); docs/agents/value.md
-    has each detail's own.
+    has the source of each detail.
     """
 
     learns = BodyBenchmark
@@ -44,15 +50,10 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
     measures = VALUE_MEASURES
 
     def objection(self, benchmark: BodyBenchmark) -> str | None:
-        """It chooses among actions, has one network and one memory for all bodies, and adds values that follow."""
+        """It chooses among actions, has one network and one memory for all bodies, and adds later values to returns."""
         bodies = list(benchmark.outline().by_name.values())
-        if reason := not_discrete(benchmark):
+        if reason := not_discrete(benchmark) or different_kinds(bodies):
             return reason
-        if any(kind_of(body) != kind_of(bodies[0]) for body in bodies):
-            return (
-                "its network and its memory are of one kind of observations and actions, and those of "
-                f"{', '.join(body.name for body in bodies)} differ"
-            )
         shortest = min(bodies, key=lambda body: body.max_steps)
         if self.n_step >= shortest.max_steps:
             return (
@@ -62,39 +63,52 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
         return nothing_to_learn_from(self, benchmark)
 
     def model(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Model:
-        """From what the bodies show to the numbers of their actions (`ActionValues.shapes`)."""
-        body = one_of(resource)
+        """From the bodies' observations to the numbers of their actions (`ActionValues.shapes`)."""
+        body = next(iter(resource.by_name.values()))
         shapes = self.action_values(body.actions).shapes(body.observation, self.layer_noise)
         return Model(parts.network, parts.activations, {body.name: shapes})
 
     def learner(
         self, parts: Parts[BodyBenchmark], resource: Bodies, device: torch.device, compiled: bool
     ) -> tuple[SegmentedTasks, ValueLearner]:
-        """The benchmark's tasks, and what learns them."""
+        """The benchmark's tasks and their learner."""
         model = self.model(parts, resource)
         tasks = self.tasks(parts, model)
         return tasks, ValueLearner(self, parts, model, resource, tasks, device, compiled)
 
     def tasks(self, parts: Parts[BodyBenchmark], model: Model) -> SegmentedTasks:
-        """The benchmark's, cut into epochs and chunks."""
-        return SegmentedTasks(parts.benchmark, self.environments, self.epoch_steps, chunk_steps(self, model))
+        """The benchmark's tasks, cut into epochs and chunks."""
+        most = steps_of_chunk(self.environments, self.update_period, self._operations(model))
+        return SegmentedTasks(parts.benchmark, self.environments, self.epoch_steps, most)
 
     def cost(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Cost:
-        """What a run costs."""
-        model = self.model(parts, resource)
-        return cost_of(self, parts, model, resource, self.tasks(parts, model))
+        """The cost of one run."""
+        model, body = self.model(parts, resource), next(iter(resource.by_name.values()))
+        operations, rows, numbers = self._operations(model), aligned(self.batch), prod(body.observation)
+        between = sum(prod(unit.produced) for unit in model.units)
+        batch = 2 * rows * numbers * np.dtype(body.dtype).itemsize + 4 * rows * (2 * numbers + 3 * between)
+        memory = (
+            Share(
+                (BYTES_A_PARAMETER + 8 * (parts.interventions[0].copies - 1)) * model.size,
+                f"the {model.size:,} parameters of its network and its target's",
+                "a smaller network.width",
+            ),
+            Share(batch, "a batch", "a smaller agent.batch"),
+        )
+        priorities = BYTES_A_PRIORITY if self.replay == "prioritised" else 0
+        tasks = self.tasks(parts, model)
+        cost = cost_with_memory(self, parts, [model], resource, tasks, operations, memory, priorities)
+        if not any(unit.kind == "channel" for unit in model.units):
+            return cost
+        return replace(cost, speed="boards" if operations < BOARD_OPERATIONS else "convolving")
 
     @classmethod
     def timed_environments(cls) -> Mapping[str, Callable[[int], object]]:
         """Every body, by name."""
         return steps_of_bodies()
 
-
-def kind_of(body: Body) -> tuple[object, ...]:
-    """What a network and a memory must know of a body."""
-    return body.observation, body.dtype, body.stack, body.actions, body.discrete
-
-
-def one_of(resource: Bodies) -> Body:
-    """Any of the bodies, which are all of one kind; `ValueAgent.objection` has refused others."""
-    return next(iter(resource.by_name.values()))
+    def _operations(self, model: Model) -> int:
+        """Operations of one update in matrix products and convolutions: three passes of the network, one of its target,
+        and with `double` one more of the network.
+        """
+        return (10 if self.double else 8) * model.work(model.only_body) * aligned(self.batch)

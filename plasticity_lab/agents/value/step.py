@@ -1,6 +1,7 @@
-"""One update of a whole pack: targets, loss, backward, optimizer. This is what is compiled.
+"""The loss of value agents, their targets, and one update of a whole pack: the function that is compiled.
 
-Legend: K runs, B rows of a batch (padded), U updates of a chunk, Q numbers that the loss measures of each row.
+Legend: K runs, B rows of a batch (padded), D numbers of an observation, Z atoms of a distribution, U updates of a
+chunk, Q numbers that the loss measures of each row.
 """
 
 from collections.abc import Callable, Mapping
@@ -8,18 +9,50 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from plasticity_lab.agents.drawn import drawn
 from plasticity_lab.agents.packed_network import PackedNetwork
-from plasticity_lab.agents.update import TrainState, UpdateInputs, update_of
+from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, drawn, row_of, update_of
 from plasticity_lab.agents.value.action_values import ActionValues
-from plasticity_lab.agents.value.loss import MEASURED, loss_of
 from plasticity_lab.agents.value.targets import projected, values
 from plasticity_lab.interventions.now import State
 from plasticity_lab.kernels.through import through
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import uniforms
+from plasticity_lab.stacking.elementary import exp, log_softmax, summed_last
 
 Tensors = Mapping[str, Tensor]
+MEASURED = ("loss", "q")
+"""The measurements of each example, in this order: its unweighted loss, and the value of its action."""
+
+
+def loss_of(model: Model, body: str, action_values: ActionValues) -> Loss:
+    """The loss, a mean over the batch in which each example may count more or less.
+
+    A batch has "x" (K, B, D), "action" (K, B), "target", the target of the action's value (K, B) or of its distribution
+    (K, B, Z), "weight" (B,): 1 / examples, 0 for rows of padding, and the random numbers of `drawn`. With "importance"
+    (K, B) each loss is multiplied by it.
+
+    For values: squared error, no factor ½ (Dopamine's `mse`). For distributions: cross-entropy (Bellemare et al. 2017).
+    """
+
+    def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
+        outputs, hidden = model.forward(
+            parameters, settings["activation"], batch["x"], batch.get("drawn"), body, batch.get("noise")
+        )
+        own = action_values.of_actions(outputs, batch["action"])
+        if action_values.atoms:
+            logs = log_softmax(own)
+            error = -summed_last(batch["target"] * logs)
+            q = summed_last(exp(logs.detach()) * action_values.support(settings["agent"])[:, None])
+        else:
+            q, error = own, (batch["target"] - own) * (batch["target"] - own)
+        total = error * batch["weight"]
+        if "importance" in batch:
+            total = total * batch["importance"]
+        return LossOutput(total, dict(zip(MEASURED, (error, q), strict=True)), hidden, batch["weight"])
+
+    return loss
+
+
 Settings = Mapping[str, Tensors]
 Step = Callable[..., State]
 Targets = Callable[[Tensors, Tensors, Settings, Tensors, Tensor | None], Tensor]
@@ -88,7 +121,7 @@ def step_of(
         measured: Tensor,
         at: Tensor,
     ) -> State:
-        now = {name: values.index_select(0, at).squeeze(0) for name, values in rows.items()}
+        now = row_of(rows, at)
         examples, noise = batch["x"].shape[1], None
         if count := of_targets.noise(examples, body):
             noise = uniforms(keys[TARGET_NOISE], now["updates"], count)

@@ -1,12 +1,12 @@
 """An Atari game, learned for a number of steps (see `environments/atari/games.py`)."""
 
-from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
+from plasticity_lab.benchmarks.bodies.base import OneBodyBenchmark
 from plasticity_lab.component import check
 from plasticity_lab.environments.atari.body import atari
 from plasticity_lab.environments.atari.games import MAX_STEPS, STICKY, spellings
 
 
-class Atari(BodyBenchmark):
+class Atari(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game; each begins new episodes.
 
     game: as ale-py calls it; a command may use any of its `spellings`. environment_steps: of a task, of four frames
@@ -31,17 +31,10 @@ class Atari(BodyBenchmark):
         tasks: int = 1,
         test_episodes: int = 0,
     ) -> None:
-        self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
+        self.set_lengths(environment_steps, tasks, test_episodes)
         sticky = check("benchmark.sticky", sticky, at_least=0, below=1)
         noops = check("benchmark.noops", noops, at_least=0)
         max_steps = check("benchmark.max_steps", max_steps, at_least=1)
-        self.tasks = check("benchmark.tasks", tasks, at_least=1)
-        self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
-        self.body = atari(game, sticky, full_actions, noops, max_steps)
-        self.bodies = [self.body.name]
+        body = atari(game, sticky, full_actions, noops, max_steps)
         actions = "all actions" if full_actions else "minimal actions"
-        self.source = f"{self.body.name}, sticky {sticky}, {actions}{f', up to {noops} no-ops' if noops else ''}"
-
-    def outline(self) -> Bodies:
-        """The game, as these settings have it."""
-        return Bodies({self.body.name: self.body})
+        self.set_body(body, f"{body.name}, sticky {sticky}, {actions}{f', up to {noops} no-ops' if noops else ''}")

@@ -1,13 +1,13 @@
 """Atari games in turn, over and over: one network, all 18 actions, no sign of which game it is."""
 
-from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
-from plasticity_lab.component import as_typed, check
+from plasticity_lab.benchmarks.bodies.base import GamesInTurn
+from plasticity_lab.component import check
 from plasticity_lab.environments.atari.body import atari
 from plasticity_lab.environments.atari.games import MAX_STEPS, STICKY, spellings
 from plasticity_lab.errors import ConfigError
 
 
-class AtariCycle(BodyBenchmark):
+class AtariCycle(GamesInTurn):
     """The games in turn, over and over, until `tasks` tasks have been learned; each for `environment_steps` steps.
 
     What an agent remembers goes on from game to game, unless the agent says otherwise. Source: Abbas et al. 2023, who
@@ -34,18 +34,6 @@ class AtariCycle(BodyBenchmark):
             raise ConfigError("benchmark.bodies is empty; it must name at least one game.")
         sticky = check("benchmark.sticky", sticky, at_least=0, below=1)
         max_steps = check("benchmark.max_steps", max_steps, at_least=1)
-        self.tasks = check("benchmark.tasks", tasks, at_least=1)
-        self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
-        self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
-        self.games = {each.name: each for each in (atari(name, sticky, True, 0, max_steps) for name in bodies)}
-        self.bodies = list(self.games)
-        if len(self.bodies) < len(bodies):
-            raise ConfigError(
-                f"benchmark.bodies is {as_typed(bodies)}; each game comes once a cycle, and again in the next one: "
-                "benchmark.tasks says how many come in all."
-            )
-        self.source = f"{','.join(self.bodies)}, sticky {sticky}, all actions"
-
-    def outline(self) -> Bodies:
-        """The games, as these settings have them."""
-        return Bodies(self.games)
+        self.set_lengths(environment_steps, tasks, test_episodes)
+        games = [atari(name, sticky, True, 0, max_steps) for name in bodies]
+        self.set_games(games, bodies, f"sticky {sticky}, all actions")

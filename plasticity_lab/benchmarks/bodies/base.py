@@ -1,9 +1,9 @@
-"""What all benchmarks of bodies in environments have alike: in each task an agent controls one body for some steps.
+"""The base classes of benchmarks in which an agent controls a body: in each task one body, for some steps.
 
 Legend: K runs, E episodes of a test.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.benchmarks.benchmark import Benchmark
+from plasticity_lab.component import as_typed, check
 from plasticity_lab.environments.body import Body
-from plasticity_lab.errors import DataError
+from plasticity_lab.errors import ConfigError, DataError
 
 
 @dataclass(frozen=True)
 class Bodies:
-    """What the tasks are made of: the bodies by name, in the order in which they first come."""
+    """The bodies of the tasks by name, in the order in which they first come."""
 
     by_name: Mapping[str, Body]
 
@@ -66,6 +67,12 @@ class BodyBenchmark(Benchmark[Bodies]):
         """Which bodies they are."""
         return f"bodies: {self.resource(folder).facts['data']}, which need no files."
 
+    def set_lengths(self, environment_steps: int, tasks: int, test_episodes: int) -> None:
+        """Checks these settings and keeps them.  Raises ConfigError."""
+        self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
+        self.tasks = check("benchmark.tasks", tasks, at_least=1)
+        self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
+
     def body_of(self, position: int) -> str:
         """The name of the body of the task at that position."""
         return self.bodies[position % len(self.bodies)]
@@ -81,3 +88,41 @@ class BodyBenchmark(Benchmark[Bodies]):
     def test_frictions(self, body: Body) -> NDArray[np.float64] | None:
         """The factor of friction of each episode of the test, (E,); None where there is no test."""
         return np.ones(self.test_episodes) if self.test_episodes else None
+
+
+class OneBodyBenchmark(BodyBenchmark):
+    """All tasks have the same body; each begins new episodes. Final classes build it, and end with `set_body`."""
+
+    body: Body
+
+    def set_body(self, body: Body, source: str) -> None:
+        """Keeps the body.  source: the body and its settings in words."""
+        self.body, self.bodies, self.source = body, [body.name], source
+
+    def outline(self) -> Bodies:
+        """The body with these settings."""
+        return Bodies({self.body.name: self.body})
+
+
+class GamesInTurn(BodyBenchmark):
+    """Games in turn, over and over, each once in a cycle. Final classes build them, and end with `set_games`."""
+
+    games: Mapping[str, Body]
+
+    def set_games(self, games: Iterable[Body], named: Sequence[str], source: str) -> None:
+        """Keeps the games.  named: as the command names them.  source: their settings in words.
+
+        Raises ConfigError for a game that comes twice.
+        """
+        self.games = {game.name: game for game in games}
+        self.bodies = list(self.games)
+        if len(self.bodies) < len(named):
+            raise ConfigError(
+                f"benchmark.bodies is {as_typed(named)}; each game comes once a cycle, and again in the next one: "
+                "benchmark.tasks says how many come in all."
+            )
+        self.source = f"{','.join(self.bodies)}, {source}"
+
+    def outline(self) -> Bodies:
+        """The games with these settings."""
+        return Bodies(self.games)

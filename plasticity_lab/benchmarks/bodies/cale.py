@@ -1,12 +1,12 @@
 """An Atari game whose actions are numbers, learned for a number of steps (see `environments/atari/games.py`)."""
 
-from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
+from plasticity_lab.benchmarks.bodies.base import OneBodyBenchmark
 from plasticity_lab.component import check
 from plasticity_lab.environments.atari.body import atari
 from plasticity_lab.environments.atari.games import MAX_STEPS, STICKY, THRESHOLD, spellings
 
 
-class Cale(BodyBenchmark):
+class Cale(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game; each begins new episodes.
 
     An action is three numbers: how far the joystick is moved, in which direction, and whether to fire (see
@@ -31,16 +31,9 @@ class Cale(BodyBenchmark):
         tasks: int = 1,
         test_episodes: int = 0,
     ) -> None:
-        self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
+        self.set_lengths(environment_steps, tasks, test_episodes)
         sticky = check("benchmark.sticky", sticky, at_least=0, below=1)
         threshold = check("benchmark.threshold", threshold, at_least=0, below=1)
         max_steps = check("benchmark.max_steps", max_steps, at_least=1)
-        self.tasks = check("benchmark.tasks", tasks, at_least=1)
-        self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
-        self.body = atari(game, sticky, max_steps=max_steps, threshold=threshold)
-        self.bodies = [self.body.name]
-        self.source = f"{self.body.name}, sticky {sticky}, actions of numbers, threshold {threshold}"
-
-    def outline(self) -> Bodies:
-        """The game, as these settings have it."""
-        return Bodies({self.body.name: self.body})
+        body = atari(game, sticky, max_steps=max_steps, threshold=threshold)
+        self.set_body(body, f"{body.name}, sticky {sticky}, actions of numbers, threshold {threshold}")

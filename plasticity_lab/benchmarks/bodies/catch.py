@@ -1,11 +1,11 @@
 """The game of Catch (see `environments/games/catch.py`), learned for a number of steps."""
 
-from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
+from plasticity_lab.benchmarks.bodies.base import OneBodyBenchmark
 from plasticity_lab.component import check
 from plasticity_lab.environments.games.catch import catch
 
 
-class Catch(BodyBenchmark):
+class Catch(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game; each begins new episodes.
 
     environment_steps: of a task, all environments of a run together; an agent rounds them up to whole rollouts. balls:
@@ -25,14 +25,7 @@ class Catch(BodyBenchmark):
         tasks: int = 1,
         test_episodes: int = 0,
     ) -> None:
-        self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
+        self.set_lengths(environment_steps, tasks, test_episodes)
         balls, stack = check("benchmark.balls", balls, at_least=1), check("benchmark.stack", stack, at_least=1)
-        self.tasks = check("benchmark.tasks", tasks, at_least=1)
-        self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
-        self.body = catch(balls, rendered, stack)
-        self.bodies = [self.body.name]
-        self.source = f"{self.body.name}, {balls} balls, {stack} frames"
-
-    def outline(self) -> Bodies:
-        """The game, as these settings have it."""
-        return Bodies({self.body.name: self.body})
+        body = catch(balls, rendered, stack)
+        self.set_body(body, f"{body.name}, {balls} balls, {stack} frames")

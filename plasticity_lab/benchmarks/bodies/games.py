@@ -1,12 +1,12 @@
 """One of the embedded games on boards (see `environments/games/games.py`), learned for a number of steps."""
 
-from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
+from plasticity_lab.benchmarks.bodies.base import OneBodyBenchmark
 from plasticity_lab.component import check
 from plasticity_lab.environments.games import games
 from plasticity_lab.environments.games.games import GAMES, RAMPING, STICKY
 
 
-class Games(BodyBenchmark):
+class Games(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game; each begins new episodes.
 
     game: bricks, invaders, crossing or gathering. environment_steps: of a task, all environments of a run together; an
@@ -27,15 +27,8 @@ class Games(BodyBenchmark):
         tasks: int = 1,
         test_episodes: int = 0,
     ) -> None:
-        self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
+        self.set_lengths(environment_steps, tasks, test_episodes)
         name = check("benchmark.game", game, one_of=tuple(GAMES))
         sticky = check("benchmark.sticky", sticky, at_least=0, below=1)
-        self.tasks = check("benchmark.tasks", tasks, at_least=1)
-        self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
-        self.body = games.game(name, full, sticky, ramping)
-        self.bodies = [self.body.name]
-        self.source = f"{self.body.name}, sticky {sticky}{', ramping' if ramping else ''}"
-
-    def outline(self) -> Bodies:
-        """The game, as these settings have it."""
-        return Bodies({self.body.name: self.body})
+        body = games.game(name, full, sticky, ramping)
+        self.set_body(body, f"{body.name}, sticky {sticky}{', ramping' if ramping else ''}")

@@ -1,12 +1,12 @@
 """The embedded games on boards in turn, over and over: one network, one set of actions, no sign of which game it is."""
 
-from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
-from plasticity_lab.component import as_typed, check
+from plasticity_lab.benchmarks.bodies.base import GamesInTurn
+from plasticity_lab.component import check
 from plasticity_lab.environments.games.games import GAMES, RAMPING, STICKY, game
 from plasticity_lab.errors import ConfigError
 
 
-class GamesCycle(BodyBenchmark):
+class GamesCycle(GamesInTurn):
     """The games in turn, over and over, until `tasks` tasks have been learned; each for `environment_steps` steps.
 
     All show as many channels as the game with most, what is not theirs is 0, and take all six actions, so that one
@@ -31,21 +31,9 @@ class GamesCycle(BodyBenchmark):
     ) -> None:
         if not bodies:
             raise ConfigError(f"benchmark.bodies is empty; it must name at least one game of {', '.join(GAMES)}.")
-        if len(set(bodies)) < len(bodies):
-            raise ConfigError(
-                f"benchmark.bodies is {as_typed(bodies)}; each game comes once a cycle, and again in the next one: "
-                "benchmark.tasks says how many come in all."
-            )
         for name in bodies:
             check("each of benchmark.bodies", name, one_of=tuple(GAMES))
         sticky = check("benchmark.sticky", sticky, at_least=0, below=1)
-        self.tasks = check("benchmark.tasks", tasks, at_least=1)
-        self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
-        self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
-        self.games = {each.name: each for each in (game(name, True, sticky, ramping) for name in bodies)}
-        self.bodies = list(self.games)
-        self.source = f"{','.join(self.bodies)}, sticky {sticky}{', ramping' if ramping else ''}"
-
-    def outline(self) -> Bodies:
-        """The games, as these settings have them."""
-        return Bodies(self.games)
+        self.set_lengths(environment_steps, tasks, test_episodes)
+        games = [game(name, True, sticky, ramping) for name in bodies]
+        self.set_games(games, bodies, f"sticky {sticky}{', ramping' if ramping else ''}")

@@ -5,17 +5,16 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
+from plasticity_lab.benchmarks.bodies.base import Bodies, OneBodyBenchmark
 from plasticity_lab.component import check
-from plasticity_lab.environments.procgen.games import ALL, GAMES, procgen
-from plasticity_lab.environments.procgen.simulation import HOW, VARIABLE
+from plasticity_lab.environments.procgen.games import ALL, GAMES, HOW, VARIABLE, procgen
 from plasticity_lab.errors import DataError
 
 PATIENCE = 120.0
 """Seconds within which a Python has imported Procgen, on a busy file system too."""
 
 
-class Procgen(BodyBenchmark):
+class Procgen(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game in easy mode; each begins new episodes.
 
     game: one of the sixteen, or games16, each a run. levels: of so many, the first ones, an episode shows one; 0: of
@@ -34,17 +33,10 @@ class Procgen(BodyBenchmark):
         tasks: int = 1,
         test_episodes: int = 0,
     ) -> None:
-        self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
+        self.set_lengths(environment_steps, tasks, test_episodes)
         levels = check("benchmark.levels", levels, at_least=0)
-        self.tasks = check("benchmark.tasks", tasks, at_least=1)
-        self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
-        self.body = procgen(game, levels)
-        self.bodies = [self.body.name]
-        self.source = f"{self.body.name}, {self.body.version}"
-
-    def outline(self) -> Bodies:
-        """The game, as these settings have it."""
-        return Bodies({self.body.name: self.body})
+        body = procgen(game, levels)
+        self.set_body(body, f"{body.name}, {body.version}")
 
     def resource(self, folder: Path) -> Bodies:
         """The game.  Raises DataError if no Python with Procgen is named, before sixteen games ask for it."""

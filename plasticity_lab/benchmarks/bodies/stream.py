@@ -1,4 +1,4 @@
-"""The tasks of a whole pack of bodies, cut into rollouts: what the trainer walks along."""
+"""The tasks of a benchmark of bodies, cut into segments: the chunks that an acting agent learns one after another."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,58 +8,97 @@ from plasticity_lab.records.rows import Position
 
 
 @dataclass(frozen=True)
-class Rollout:
-    """A chunk: a number of steps with a body, and the updates by what they brought. It counts as an epoch.
+class Segment:
+    """A chunk: a number of steps with a body.
 
-    epoch: rollouts of the run before it. steps: of all environments of a run together. first: of the run before it.
+    epoch: counted through the run, from 0. steps: of all environments of a run together. first: steps of the run before
+    this segment.
     """
 
     task: int
     epoch: int
     first: int
     steps: int
+    ends_epoch: bool
     marks: dict[str, int]
-    ends_epoch: bool = True
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A task: one body, for `rollouts` rollouts of `steps` steps."""
+    """A task: one body for `steps` steps, in epochs of `epoch_steps` steps and segments of at most `most` steps.
+
+    The last epoch of a task and the last segment of an epoch may be shorter.
+    """
 
     position: int
     body: str
-    rollouts: int
     steps: int
+    epoch_steps: int
+    most: int
     marks: dict[str, int]
 
-    def chunks(self, after: Position) -> Iterator[Rollout]:
-        """The rollouts that are still to come; all of them unless `after` lies within this task."""
-        taken = after.step // self.steps if after.task == self.position else 0
-        for number in range(taken, self.rollouts):
-            epoch = self.position * self.rollouts + number
-            yield Rollout(self.position, epoch, epoch * self.steps, self.steps, self.marks)
+    def chunks(self, after: Position) -> Iterator[Segment]:
+        """The remaining segments; all of them unless `after` lies within this task."""
+        epochs = -(-self.steps // self.epoch_steps)
+        taken = after.step if after.task == self.position else 0
+        while taken < self.steps:
+            number = taken // self.epoch_steps
+            epoch_end = min(self.steps, (number + 1) * self.epoch_steps)
+            end = min(taken + self.most, epoch_end)
+            first = self.position * self.steps + taken
+            epoch = self.position * epochs + number
+            yield Segment(self.position, epoch, first, end - taken, end == epoch_end, self.marks)
+            taken = end
 
 
-class Stages:
-    """The tasks of a benchmark for an agent whose rollouts take `steps` steps of all environments of a run together."""
+class SegmentedTasks:
+    """The tasks of a benchmark for an agent that learns while it acts.
 
-    def __init__(self, benchmark: BodyBenchmark, steps: int) -> None:
-        self.benchmark, self.steps = benchmark, steps
-        self.rollouts = -(-benchmark.environment_steps // steps)
-        """Rollouts of each task: the last steps are rounded up to a whole one."""
+    environments: of each run; they step together. epoch_steps, most: of all environments of a run together, as in
+    `Stage`. All lengths are rounded up to whole steps of all environments.
+    """
+
+    def __init__(self, benchmark: BodyBenchmark, environments: int, epoch_steps: int, most: int) -> None:
+        def whole(steps: int) -> int:
+            return -(-steps // environments) * environments
+
+        self.benchmark = benchmark
+        self.task_steps = whole(benchmark.environment_steps)
+        """Steps of each task."""
+        self.epoch_steps, self.most = whole(epoch_steps), whole(most)
 
     @property
     def total_steps(self) -> int:
         """Steps of a whole run."""
-        return self.benchmark.tasks * self.rollouts * self.steps
+        return self.benchmark.tasks * self.task_steps
+
+    @property
+    def epochs(self) -> int:
+        """Epochs of a whole run."""
+        return self.benchmark.tasks * -(-self.task_steps // self.epoch_steps)
 
     def tasks(self, after: Position) -> Iterator[Stage]:
-        """The tasks that are not finished yet, from the one in which `after` lies."""
+        """The unfinished tasks, from the task in which `after` lies."""
         for position in range(after.task, self.benchmark.tasks):
             yield self.task(position)
 
     def task(self, position: int) -> Stage:
-        """Any one of them."""
+        """The task at a position."""
         body = self.benchmark.body_of(position)
         marks = {"body": self.benchmark.bodies.index(body), "cycle": self.benchmark.cycle_of(position)}
-        return Stage(position, body, self.rollouts, self.steps, marks)
+        return Stage(position, body, self.task_steps, self.epoch_steps, self.most, marks)
+
+
+class Stages(SegmentedTasks):
+    """The tasks of a benchmark for an agent that learns from whole rollouts; a rollout is a segment and an epoch.
+
+    steps: of a rollout, all environments of a run together. Each task is rounded up to whole rollouts.
+    """
+
+    def __init__(self, benchmark: BodyBenchmark, steps: int) -> None:
+        super().__init__(benchmark, steps, steps, steps)
+
+    @property
+    def rollouts(self) -> int:
+        """Rollouts of each task."""
+        return self.task_steps // self.most

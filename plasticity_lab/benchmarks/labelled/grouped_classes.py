@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
-from plasticity_lab.benchmarks.labelled.by_class import check_every_class, held_out_in_turn
+from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson, check_every_class, held_out_in_turn
 from plasticity_lab.component import check
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import ConfigError

@@ -4,8 +4,7 @@ from functools import partial
 from math import pi
 
 from plasticity_lab.environments.atari.games import FRAMES, MAX_STEPS, NUMBERS, SCREEN, STICKY, game_named
-from plasticity_lab.environments.body import Body
-from plasticity_lab.environments.simulation import Simulation
+from plasticity_lab.environments.body import Body, Simulation
 from plasticity_lab.errors import ConfigError
 
 ALL = 18

@@ -17,7 +17,7 @@ from ale_py.vector_env import AtariVectorEnv
 from numpy.typing import NDArray
 
 from plasticity_lab.environments.atari.games import FRAMES, NUMBERS, SCREEN, STICKY
-from plasticity_lab.environments.simulation import Saved
+from plasticity_lab.environments.body import Saved
 
 NEVER = 2**31 - 1
 """More frames than an episode can have: `Environments` says when it is broken off."""

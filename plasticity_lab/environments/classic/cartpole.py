@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.environments.simulation import Saved
+from plasticity_lab.environments.body import Saved
 
 GRAVITY = 9.8  # m/s²
 POLE_MASS = 0.1  # kg

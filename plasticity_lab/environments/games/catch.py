@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.environments.body import Body
-from plasticity_lab.environments.simulation import Saved
+from plasticity_lab.environments.body import Body, Saved
 
 ROWS, COLUMNS = 10, 5
 STEPS_A_BALL = ROWS - 1

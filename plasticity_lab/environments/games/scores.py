@@ -1,15 +1,15 @@
 """What random actions and the scripted policies earn in each game: by what an agent's returns become scores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.environments.environments import Environments
-from plasticity_lab.environments.games.board import ACTIONS
+from plasticity_lab.environments.games.board import ACTIONS, DOWN, FIRE, LEFT, NOTHING, RIGHT, SIDE, UP
+from plasticity_lab.environments.games.crossing import COLUMN
 from plasticity_lab.environments.games.games import GAMES, RAMPING, STICKY, game
-from plasticity_lab.environments.games.scripted import POLICIES
 from plasticity_lab.randomness.host import host_stream
 
 Act = Callable[[NDArray[Any]], NDArray[np.int64]]
@@ -51,3 +51,91 @@ def scores(episodes: int, seed: int) -> list[dict[str, Any]]:
             }
         lines.append(line | {"episodes": episodes, "seed": seed})
     return lines
+
+
+# A policy for each game that reads the board alone: what an agent's score can be measured by.
+#
+# They are short, and far from the best there can be. Legend: M games, C channels of a board.
+
+Boards = NDArray[np.bool_]
+Actions = NDArray[np.int64]
+Policy = Callable[[Boards], Actions]
+"""Boards (M, C, 10, 10), True where something is → actions of `ACTIONS`, (M,)."""
+BOTTOM = SIDE - 1
+AHEAD = 3
+"""Steps that invaders' shots are seen ahead."""
+BESIDE = ((NOTHING, 0, 0), (LEFT, 0, -1), (RIGHT, 0, 1), (UP, -1, 0), (DOWN, 1, 0))
+"""Actions, and by how many rows and columns they move."""
+
+
+def bricks(boards: Boards) -> Actions:
+    """Goes below the place where the ball will be, one step ahead."""
+    paddle, ball, before = (_column(boards[:, channel]) for channel in (0, 1, 2))
+    return _towards(paddle, np.clip(2 * ball - before, 0, BOTTOM))
+
+
+def invaders(boards: Boards) -> Actions:
+    """Leaves a column in which a shot comes; else goes below the nearest column of aliens and fires."""
+    cannon, games = _column(boards[:, 0]), np.arange(len(boards))
+    shots: Boards = np.logical_or.reduce(boards[:, 5, BOTTOM - AHEAD : BOTTOM], axis=1)
+    columns = np.arange(SIDE)
+    far = np.where(boards[:, 1].any(axis=1), np.abs(columns - cannon[:, None]), SIDE)
+    aimed = np.where(far.min(axis=1) == 0, FIRE, _towards(cannon, far.argmin(axis=1)))
+    right_free = (cannon < BOTTOM) & ~shots[games, np.minimum(cannon + 1, BOTTOM)]
+    left_free = (cannon > 0) & ~shots[games, np.maximum(cannon - 1, 0)]
+    away = np.where(right_free, RIGHT, np.where(left_free, LEFT, NOTHING))
+    to = np.clip(cannon - (aimed == LEFT) + (aimed == RIGHT), 0, BOTTOM)
+    safe = np.where(shots[games, to], NOTHING, aimed)
+    return np.where(shots[games, cannon], away, safe)
+
+
+def crossing(boards: Boards) -> Actions:
+    """Goes up, unless a car is in the walker's column there, or beside it and on its way."""
+    games, row = np.arange(len(boards)), boards[:, 0].any(axis=2).argmax(axis=1)
+    ahead = np.maximum(row - 1, 0)
+    car = _column(boards[games, 1, ahead])
+    there = boards[games, 1, ahead].any(axis=1)
+    trail: Boards = np.logical_or.reduce(boards[:, 2:7], axis=1)[games, ahead]
+    from_left = trail[games, (car - 1) % SIDE]
+    comes = (car == COLUMN) | (from_left & (car == COLUMN - 1)) | (~from_left & (car == COLUMN + 1))
+    return np.where(there & comes, NOTHING, UP)
+
+
+def gathering(boards: Boards) -> Actions:
+    """Goes towards the nearest gold, or to the middle, by cells on which no enemy is or can be in the next step."""
+    games, rows = np.arange(len(boards)), np.arange(SIDE)
+    gatherer = boards[:, 0].reshape(len(boards), -1).argmax(axis=1)
+    row, column = gatherer // SIDE, gatherer % SIDE
+    distance = np.abs(rows[:, None] - row[:, None, None]) + np.abs(rows - column[:, None, None])
+    nearest = np.where(boards[:, 3], distance, 3 * SIDE).reshape(len(boards), -1).argmin(axis=1)
+    some = boards[:, 3].any(axis=(1, 2))
+    to_row = np.where(some, nearest // SIDE, SIDE // 2)
+    to_column = np.where(some, nearest % SIDE, SIDE // 2)
+    enemies = boards[:, 1]
+    beside = enemies.copy()
+    beside[:, :, 1:] |= enemies[:, :, :-1]
+    beside[:, :, :-1] |= enemies[:, :, 1:]
+    best, least = np.zeros(len(boards), np.int64), np.full(len(boards), np.inf)
+    for action, down, right in BESIDE:
+        there_row, there_column = np.clip(row + down, 1, SIDE - 2), np.clip(column + right, 0, BOTTOM)
+        far = np.abs(there_row - to_row) + np.abs(there_column - to_column)
+        cost = far + 100 * beside[games, there_row, there_column] + 1_000 * enemies[games, there_row, there_column]
+        best, least = np.where(cost < least, action, best), np.minimum(cost, least)
+    return best
+
+
+POLICIES: Mapping[str, Policy] = {
+    "bricks": bricks,
+    "invaders": invaders,
+    "crossing": crossing,
+    "gathering": gathering,
+}
+
+
+def _column(cells: Boards) -> Actions:
+    """Of the one cell in which something is, (M,): cells (M, 10, 10), or of one row (M, 10)."""
+    return (cells.any(axis=1) if cells.ndim == 3 else cells).argmax(axis=1)
+
+
+def _towards(place: Actions, wanted: Actions) -> Actions:
+    return np.where(wanted < place, LEFT, np.where(wanted > place, RIGHT, NOTHING))

@@ -7,8 +7,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.environments.mujoco.costs import squared
-from plasticity_lab.environments.mujoco.physics import Reading
+from plasticity_lab.environments.mujoco.physics import Noise, Outcome, Reading, squared
 
 TORSO = 1  # the body after the world
 HEIGHTS = (0.2, 1.0)  # of the torso, within which it has not fallen
@@ -27,9 +26,7 @@ class Ant:
     file: str = "ant.xml"
     frame_skip: int = 5
 
-    def noise(
-        self, stream: np.random.Generator, positions: int, velocities: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def noise(self, stream: np.random.Generator, positions: int, velocities: int) -> Noise:
         """Positions uniform in ±0.1, velocities normal with a deviation of 0.1."""
         return stream.uniform(-0.1, 0.1, positions), 0.1 * stream.standard_normal(velocities)
 
@@ -45,9 +42,7 @@ class Ant:
             shown.append(forces.reshape(len(forces), -1))
         return np.concatenate(shown, axis=1)
 
-    def outcome(
-        self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def outcome(self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading) -> Outcome:
         """Rewards, and which have fallen, flown too high, or lost a finite state."""
         height = now["qpos"][:, 2]
         stands = (HEIGHTS[0] <= height) & (height <= HEIGHTS[1])

@@ -7,8 +7,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.environments.mujoco.costs import squared
-from plasticity_lab.environments.mujoco.physics import Reading
+from plasticity_lab.environments.mujoco.physics import Noise, Outcome, Reading, squared
 
 HEIGHTS = (1.0, 2.0)  # of the torso, within which it has not fallen
 SHOWN = ("qpos", "qvel", "cinert", "cvel", "qfrc_actuator", "cfrc_ext")
@@ -29,9 +28,7 @@ class Humanoid:
     frame_skip: int = 5
     contact_forces: bool = True
 
-    def noise(
-        self, stream: np.random.Generator, positions: int, velocities: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def noise(self, stream: np.random.Generator, positions: int, velocities: int) -> Noise:
         """All uniform in ±0.01."""
         return stream.uniform(-1e-2, 1e-2, positions), stream.uniform(-1e-2, 1e-2, velocities)
 
@@ -50,9 +47,7 @@ class Humanoid:
             shown.append(values.reshape(len(values), -1))
         return np.concatenate(shown, axis=1)
 
-    def outcome(
-        self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def outcome(self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading) -> Outcome:
         """Rewards, and which have fallen or flown too high.  The cost is of what MuJoCo was given: float64."""
         height = now["qpos"][:, 2]
         stands = (HEIGHTS[0] < height) & (height < HEIGHTS[1])

@@ -26,6 +26,11 @@ SAVED = int(mujoco.mjtState.mjSTATE_FULLPHYSICS | mujoco.mjtState.mjSTATE_WARMST
 LOST = slice(int(mujoco.mjtWarning.mjWARN_BADQPOS), int(mujoco.mjtWarning.mjWARN_BADQACC) + 1)
 """The counters of warnings after which MuJoCo has put data back to the model's first state."""
 
+Noise = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Distances of positions and velocities from the model's first state."""
+Outcome = tuple[NDArray[np.float64], NDArray[np.bool_]]
+"""Rewards, and which copies terminated, (M,) each."""
+
 
 class Reading(dict[str, NDArray[Any]]):
     """Fields of the data of some copies, name → (E, ...): copies, each gathered when it is first asked for."""
@@ -138,3 +143,11 @@ def _models() -> Path:
             "Gymnasium, whose models of MuJoCo's bodies are used, cannot be found: pip install 'gymnasium[mujoco]'."
         )
     return folder
+
+
+def squared(values: NDArray[Any]) -> NDArray[Any]:
+    """The sum of the squares of what each copy has, (M, ...) → (M,), in the numbers' own precision.
+
+    Added up in the order in which NumPy adds those of one copy alone, so that M changes no bit.
+    """
+    return np.square(values).reshape(len(values), -1).sum(axis=1)

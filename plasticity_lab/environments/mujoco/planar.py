@@ -7,8 +7,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.environments.mujoco.costs import squared
-from plasticity_lab.environments.mujoco.physics import Reading
+from plasticity_lab.environments.mujoco.physics import Noise, Outcome, Reading, squared
 
 
 class Planar:
@@ -28,9 +27,7 @@ class HalfCheetah(Planar):
     file: str = "half_cheetah.xml"
     frame_skip: int = 5
 
-    def noise(
-        self, stream: np.random.Generator, positions: int, velocities: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def noise(self, stream: np.random.Generator, positions: int, velocities: int) -> Noise:
         """Positions uniform in ±0.1, velocities normal with a deviation of 0.1."""
         return stream.uniform(-0.1, 0.1, positions), 0.1 * stream.standard_normal(velocities)
 
@@ -38,9 +35,7 @@ class HalfCheetah(Planar):
         """All but the first position."""
         return np.concatenate((now["qpos"][:, 1:], now["qvel"]), axis=1)
 
-    def outcome(
-        self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def outcome(self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading) -> Outcome:
         """Rewards, and that none terminated."""
         return speed - 0.1 * squared(actions), np.zeros(len(speed), np.bool_)
 
@@ -60,9 +55,7 @@ class Legged(Planar):
     paid_when_fallen: bool = False
     frame_skip: int = 4
 
-    def noise(
-        self, stream: np.random.Generator, positions: int, velocities: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def noise(self, stream: np.random.Generator, positions: int, velocities: int) -> Noise:
         """All uniform in ±0.005."""
         return stream.uniform(-5e-3, 5e-3, positions), stream.uniform(-5e-3, 5e-3, velocities)
 
@@ -70,9 +63,7 @@ class Legged(Planar):
         """All but the first position; velocities are cut off at ±10."""
         return np.concatenate((now["qpos"][:, 1:], np.clip(now["qvel"], -10, 10)), axis=1)
 
-    def outcome(
-        self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def outcome(self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading) -> Outcome:
         """Rewards, and which have fallen."""
         height, angle = now["qpos"][:, 1], now["qpos"][:, 2]
         stands = (self.heights[0] < height) & (height < self.heights[1])

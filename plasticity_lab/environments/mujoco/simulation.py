@@ -3,15 +3,20 @@
 Legend: M copies, E of them that begin anew, D numbers of an observation, A of an action.
 """
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.environments.mujoco.physics import Physics, Reading
-from plasticity_lab.environments.simulation import Saved
+from plasticity_lab.environments.body import Saved
+from plasticity_lab.environments.mujoco.ant import Ant
+from plasticity_lab.environments.mujoco.humanoid import Humanoid
+from plasticity_lab.environments.mujoco.physics import Noise, Outcome, Physics, Reading
+from plasticity_lab.environments.mujoco.planar import HalfCheetah, Legged
 from plasticity_lab.errors import PlasticityError
 
 
@@ -33,9 +38,7 @@ class Rules(Protocol):
         """Whether cfrc_ext is read."""
         ...
 
-    def noise(
-        self, stream: np.random.Generator, positions: int, velocities: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def noise(self, stream: np.random.Generator, positions: int, velocities: int) -> Noise:
         """How far from the model's first state an episode begins: of each position, of each velocity."""
         ...
 
@@ -47,9 +50,7 @@ class Rules(Protocol):
         """What each copy shows, (E, D)."""
         ...
 
-    def outcome(
-        self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def outcome(self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading) -> Outcome:
         """Rewards and which copies terminated, (M,) each, after a step at that speed (M,) by these actions (M, A)."""
         ...
 
@@ -111,3 +112,23 @@ class MuJoCoBody:
         """Goes back to what `state` gave."""
         self._physics.load(state["physics"])
         self._place = state["place"].copy()
+
+
+# Which rules each of Gymnasium's MuJoCo bodies has.
+
+_HOPPER = Legged("hopper.xml", heights=(0.7, math.inf), angles=(-0.2, 0.2), states=100.0)
+_WALKER = Legged("walker2d_v5.xml", heights=(0.8, 2.0), angles=(-1.0, 1.0))
+
+RULES: dict[str, Rules] = {
+    "halfcheetah": HalfCheetah(),
+    "hopper": _HOPPER,
+    "walker2d": _WALKER,
+    "ant": Ant(),
+    "humanoid": Humanoid(),
+    "halfcheetah_v4": HalfCheetah(),
+    "hopper_v4": replace(_HOPPER, paid_when_fallen=True),
+    "walker2d_v4": replace(_WALKER, file="walker2d.xml", paid_when_fallen=True),
+    "ant_v4": Ant(contact_forces=False, paid_when_fallen=True),
+    "humanoid_v4": Humanoid(of_v4=True),
+}
+"""By the body's name."""

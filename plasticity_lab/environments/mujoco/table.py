@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from plasticity_lab.environments.body import Body
-from plasticity_lab.environments.simulation import Simulation
+from plasticity_lab.environments.body import Body, Simulation
 from plasticity_lab.errors import ConfigError
 
 
@@ -19,8 +18,7 @@ def _built(name: str, copies: int) -> Simulation:
             f"The body {name} needs MuJoCo, which cannot be imported here ({error}): pip install 'gymnasium[mujoco]', "
             "or choose a body that needs none, such as cartpole."
         ) from error
-    from plasticity_lab.environments.mujoco.rules import RULES
-    from plasticity_lab.environments.mujoco.simulation import MuJoCoBody
+    from plasticity_lab.environments.mujoco.simulation import RULES, MuJoCoBody
 
     (body,) = (body for body in MUJOCO_BODIES if body.name == name)
     simulation = MuJoCoBody(RULES[name], copies)

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.body import Body, Simulation
 from plasticity_lab.environments.processes.in_processes import InProcesses
 from plasticity_lab.environments.processes.share import layout_of
-from plasticity_lab.environments.simulation import Simulation
 from plasticity_lab.randomness.host import host_stream
 
 LEAST_SECONDS = 1e-4

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.environments.body import Body
-from plasticity_lab.environments.simulation import Simulation
+from plasticity_lab.environments.body import Body, Simulation
 
 BYTES = 8
 """Of a number of an action at most: float64, int64."""

@@ -3,11 +3,116 @@
 By what their returns are normalised is data of the analysis, analysis/reported/score_ends.csv.
 """
 
+import contextlib
+import os
+import subprocess
+import weakref
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
-from plasticity_lab.environments.body import Body
-from plasticity_lab.environments.procgen.simulation import SCREEN, Procgen
-from plasticity_lab.errors import ConfigError
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.environments.body import Body, Saved
+from plasticity_lab.errors import ConfigError, HelperLost
+
+# Copies of a Procgen game, stepped by a process whose Python has Procgen: it needs a NumPy that ours is too new for.
+#
+# Legend: M copies, E of them that begin anew.
+
+VARIABLE = "PLASTICITY_PROCGEN"
+"""Names the Python that has Procgen."""
+HOW = (
+    "python3.11 -m venv FOLDER && FOLDER/bin/pip install procgen-mirror==0.10.7 makes one, and "
+    f"{VARIABLE}=FOLDER/bin/python before the command names it"
+)
+SERVER = Path(__file__).with_name("server.py")
+SCREEN = 64
+"""Pixels of a frame's side."""
+FRAME = SCREEN * SCREEN * 3
+LEVELS = 2**31 - 1
+"""There are as many."""
+
+
+class Procgen:
+    """M copies of a game.  levels: of so many, the first ones, an episode shows one; 0: of all.
+
+    Raises ConfigError where no Python with Procgen is named, or none answers; anywhere HelperLost where it has ended.
+    """
+
+    def __init__(self, game: str, levels: int, copies: int) -> None:
+        self.levels, self.copies = levels or LEVELS, copies
+        python = os.environ.get(VARIABLE)
+        if not python:
+            raise ConfigError(f"The game {game} is stepped by a Python of its own that has Procgen: {HOW}.")
+        words = [python, str(SERVER), game, str(copies)]
+        try:
+            self.process: Any = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        except OSError as error:
+            raise ConfigError(f"{VARIABLE} is {python}, which cannot be started ({error}): {HOW}.") from error
+        weakref.finalize(self, _ended, self.process)
+        try:
+            self.state()
+        except HelperLost as error:
+            raise ConfigError(
+                f"{VARIABLE} is {python}, which cannot play Procgen (its message is above): {HOW}."
+            ) from error
+
+    def start(self, copies: NDArray[np.int64], streams: Sequence[np.random.Generator]) -> NDArray[np.uint8]:
+        """Begins these copies (E,) anew, each in a level that its stream draws; their frames, (E, 3, 64, 64)."""
+        levels = [stream.integers(self.levels) for stream in streams]
+        self._ask(b"S", np.array([len(copies)], "<i4"), copies.astype("<i4"), np.array(levels, "<i4"))
+        return self._frames(len(copies))
+
+    def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.bool_]]:
+        """A step of every copy, actions (M,): frames (M, 3, 64, 64), rewards as the game gives them, which ended.
+
+        Of a copy that ended the frame is another game's: nothing is learned from it.
+        """
+        self._ask(b"A", np.asarray(actions).astype("<i4"))
+        frames = self._frames(self.copies)
+        rewards = np.frombuffer(self._read(4 * self.copies), "<f4").astype(np.float64)
+        return frames, rewards, np.frombuffer(self._read(self.copies), np.uint8) > 0
+
+    def state(self) -> dict[str, Saved]:
+        """What Procgen gives of each copy, "games"."""
+        self._ask(b"G")
+        lengths = np.frombuffer(self._read(4 * self.copies), "<i4")
+        return {"games": [self._read(int(length)) for length in lengths]}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Goes back to what `state` gave."""
+        self._ask(b"L", np.array([len(each) for each in state["games"]], "<i4"), b"".join(state["games"]))
+        self._read(1)
+
+    def _frames(self, count: int) -> NDArray[np.uint8]:
+        """Channels first: (count, 3, 64, 64)."""
+        shown = np.frombuffer(self._read(count * FRAME), np.uint8).reshape(count, SCREEN, SCREEN, 3)
+        return np.ascontiguousarray(shown.transpose(0, 3, 1, 2))
+
+    def _ask(self, letter: bytes, *parts: Any) -> None:
+        try:
+            self.process.stdin.write(letter + b"".join(bytes(part) for part in parts))
+            self.process.stdin.flush()
+        except (OSError, ValueError) as error:
+            raise HelperLost("The process that steps Procgen's games has ended.") from error
+
+    def _read(self, count: int) -> bytes:
+        found = self.process.stdout.read(count)
+        if len(found) < count:
+            raise HelperLost("The process that steps Procgen's games has ended.")
+        return found
+
+
+def _ended(process: Any) -> None:
+    """Ends the process, which reads no more."""
+    for pipe in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):  # it had ended before
+            pipe.close()
+    process.wait()
+
 
 GAMES = (
     "bigfish", "bossfight", "caveflyer", "chaser", "climber", "coinrun", "dodgeball", "fruitbot",

@@ -10,7 +10,7 @@ from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.environments.environments import Environments
 from tests.helpers.same_beginnings import begun_alike
 
-pytest.importorskip("plasticity_lab.environments.mujoco.rules")
+pytest.importorskip("plasticity_lab.environments.mujoco.simulation")
 SEED, STEPS = 7, 600
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plasticity_lab.agents.ppo.advantages import advantages, normalised
+from plasticity_lab.agents.ppo.minibatches import advantages, normalised
 
 K, T, N = 3, 40, 2
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plasticity_lab.agents.acting.evaluation import mean_return
-from plasticity_lab.agents.ppo.evaluation import returns_in_test
+from plasticity_lab.agents.acting.episodes import mean_return
+from plasticity_lab.agents.ppo.rollout import returns_in_test
 from plasticity_lab.assembly import agent_of, assembled, resources
 from plasticity_lab.environments.bodies import body_named
 from plasticity_lab.environments.environments import Environments

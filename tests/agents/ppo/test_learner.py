@@ -133,10 +133,10 @@ def test_before_the_first_update_the_policy_is_the_one_that_acted(body):
     (run,) = packs_of(*SMALL, f"benchmark.bodies=[{body}]", "agent.environments=5")
     learner, (chunk, *_) = begun([run])
     learner.advance(chunk)
-    measured = dict(zip(MEASURED, learner.measured[0, :, 0].numpy(), strict=True))
+    measured = dict(zip(MEASURED, learner.measured.tensor[0, :, 0].numpy(), strict=True))
     assert np.abs(measured["approx_kl"]).max() < 1e-9
     assert not measured["clip_fraction"].any()
-    assert not np.allclose(learner.measured[-1, MEASURED.index("approx_kl")], 0, atol=1e-9)
+    assert not np.allclose(learner.measured.tensor[-1, MEASURED.index("approx_kl")], 0, atol=1e-9)
 
 
 def test_what_belongs_to_other_bodies_stands_still():

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from plasticity_lab.agents.ppo.loss import loss_of
+from plasticity_lab.agents.ppo.step import loss_of
 
 RATIOS = torch.tensor([1.5, 1.5, 0.5, 0.5])
 ADVANTAGES = torch.tensor([2.0, -2.0, 2.0, -2.0])

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from plasticity_lab.agents.ppo.loss import MEASURED
+from plasticity_lab.agents.ppo.step import MEASURED
 from plasticity_lab.assembly import assembled
+from plasticity_lab.benchmarks.bodies.base import Bodies
 from plasticity_lab.randomness.device import uniforms
 from plasticity_lab.records.rows import Position
 from tests.agents.ppo.packs import BOTH, ONE, begun, numbers, there_are
@@ -54,7 +55,7 @@ def test_a_run_stops_after_the_first_pass_that_has_changed_its_policy_by_more_th
     rate, passes = ("optimizer.lr=0.01", *IDLE), 3
     whole, _, _ = after_a_rollout(*rate, f"agent.epochs={passes}")
     last = [4 * pass_ + 3 for pass_ in range(passes)]
-    changes = whole.measured[last, KL].mean(dim=2).numpy()  # (passes, K); a minibatch of eight has no padding
+    changes = whole.measured.tensor[last, KL].mean(dim=2).numpy()  # (passes, K); a minibatch of eight has no padding
     assert whole.minibatches.size == whole.minibatches.padded == 8
     by_passes = [numbers(after_a_rollout(*rate, f"agent.epochs={count}")[0]) for count in range(1, passes + 1)]
     reached = [float(value) for value in np.sort(changes.flatten())]
@@ -114,7 +115,7 @@ def test_a_randomised_activation_draws_anew_in_each_update(activation, different
         ),
         *("optimizer.lr=1e-30", f"activation={activation}", "benchmark.environment_steps=4"),
     )
-    losses = learner.measured[:, MEASURED.index("value_loss"), :, 0]
+    losses = learner.measured.tensor[:, MEASURED.index("value_loss"), :, 0]
     assert [len(set(losses[:, k].tolist())) for k in range(2)] == [different] * 2
 
 
@@ -126,7 +127,7 @@ def test_no_two_updates_of_a_run_draw_the_same_numbers(monkeypatch):
         counts.append(int(count))
         return uniforms(keys, count, numbers)
 
-    monkeypatch.setattr("plasticity_lab.agents.drawn.uniforms", counted)
+    monkeypatch.setattr("plasticity_lab.agents.update.uniforms", counted)
     after_a_rollout("activation=rrelu", "agent.epochs=1", "agent.minibatches=2", rollout=2)
     assert counts == [0, 1, 2, 3, 4, 5]
 
@@ -136,7 +137,7 @@ def test_rows_are_means_over_the_examples_and_the_first_kl_is_that_of_the_first_
     learner, _, rows = after_a_rollout(
         "agent.rollout=33", "agent.minibatches=3", "benchmark.environment_steps=99", "agent.epochs=2"
     )
-    real = learner.measured[..., :11].double().mean(dim=-1).numpy()
+    real = learner.measured.tensor[..., :11].double().mean(dim=-1).numpy()
     for at, name in enumerate(MEASURED):
         np.testing.assert_allclose(rows.updates[name], real[:, at], rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(rows.updates["first_kl"], np.tile(real[:3, KL].mean(axis=0), (6, 1)), rtol=1e-6)
@@ -169,7 +170,7 @@ def test_a_bodys_own_parts_count_adams_steps_by_themselves_and_go_on_when_it_com
     rate, epsilon = 1e-3, 1e-8
     runs = packs_of(*BOTH, *ONCE, f"optimizer.lr={rate}", f"optimizer.epsilon={epsilon}", "seed=0,1")
     learner, _ = begun(runs)
-    stream, network = assembled(runs, learner.bodies, CPU, False)[0], learner.network
+    stream, network = assembled(runs, Bodies(learner.bodies), CPU, False)[0], learner.network
     for position, body, of_trunk, of_body in ((0, "sliders", 1, 1), (1, "chosen", 4, 1), (2, "sliders", 7, 4)):
         task = stream.task(position)
         learner.begin(task, fresh=True)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from plasticity_lab.agents.replay.memory import drawn
+from plasticity_lab.agents.replay.learner import drawn
 from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.labelled import stream as streams
 from plasticity_lab.benchmarks.labelled.stream import Position

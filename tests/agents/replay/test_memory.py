@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from plasticity_lab.agents.replay.memory import drawn, remembered, shares
+from plasticity_lab.agents.replay.learner import drawn, remembered, shares
 from plasticity_lab.randomness.host import host_stream
 
 SEEDS = (4, 0, 11)

@@ -10,7 +10,7 @@ from torch.nn.functional import conv2d, layer_norm, linear, pad, relu
 
 from launch.command import resolve
 from plasticity_lab.agents.sac.policy import normal_like
-from plasticity_lab.agents.sac.shared_step import NEXT_ACTION, NOW
+from plasticity_lab.agents.sac.shared import NEXT_ACTION, NOW
 from plasticity_lab.assembly import assembled, looked_at, resources
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.rows import Position

@@ -7,7 +7,7 @@ import torch
 
 from plasticity_lab.agents.value.learner import ValueLearner
 from plasticity_lab.assembly import assembled, resources
-from plasticity_lab.benchmarks.bodies.segments import SegmentedTask
+from plasticity_lab.benchmarks.bodies.stream import Stage
 from plasticity_lab.records.rows import Position, Rows
 from tests.helpers.packs import CPU
 
@@ -43,7 +43,7 @@ def begun(runs, task: int = 0, compiled: bool = False, kernels: bool = False) ->
     return learner, list(begins.chunks(Position(task, 0)))
 
 
-def task_of(runs, position: int = 0) -> SegmentedTask:
+def task_of(runs, position: int = 0) -> Stage:
     """The task at that position of the pack."""
     return assembled(runs, resources(Path())(runs[0]), CPU, False)[0].task(position)
 

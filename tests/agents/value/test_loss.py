@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from plasticity_lab.agents.value.action_values import ActionValues
-from plasticity_lab.agents.value.loss import loss_of
+from plasticity_lab.agents.value.step import loss_of
 from plasticity_lab.agents.value.targets import values
 from plasticity_lab.stacking.linear import StackedLinear
 

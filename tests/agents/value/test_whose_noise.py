@@ -9,7 +9,7 @@ import torch
 
 from launch.command import resolve
 from plasticity_lab.agents.value import step
-from plasticity_lab.agents.value.loss import MEASURED
+from plasticity_lab.agents.value.step import MEASURED
 from tests.agents.value.packs import BY_AGENT, advanced, begun
 from tests.helpers.packs import CPU
 from tests.tenants.packs import packs_of
@@ -46,11 +46,11 @@ def test_one_noise_for_all_next_states_and_the_scopes_for_the_states_and_for_act
     equal["discount"] = torch.full_like(equal["discount"], 0.9)
     rows = {**network.corrections(1), "updates": torch.arange(1) + network.updates}
     now = network.train_state, learner.target.parameters, network.settings, learner.keys
-    learner.step(*now, equal, rows, learner.measured, learner.at[0])
+    learner.step(*now, equal, rows, learner.measured.tensor, learner.measured.at[0])
     (target,) = found
     assert target.std() > 0, "of two runs"
     assert alike(target)
-    assert alike(learner.measured[0, MEASURED.index("q")]) == (scope == "batch")
+    assert alike(learner.measured.tensor[0, MEASURED.index("q")]) == (scope == "batch")
     shown = learner.environments.observations
     shown[:] = shown[:, :1]
     acting = torch.from_numpy(learner.acting(shown, 7)["q"])

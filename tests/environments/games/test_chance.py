@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from plasticity_lab.environments.games.chance import Chance
+from plasticity_lab.environments.games.board import Chance
 
 PUBLISHED = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]
 """SplitMix64's first numbers from the seed 1234567 (Vigna's reference implementation)."""

@@ -6,7 +6,7 @@ import pytest
 from gymnasium.envs.registration import load_env_creator
 
 from plasticity_lab.environments.bodies import BODIES
-from plasticity_lab.environments.mujoco.rules import RULES
+from plasticity_lab.environments.mujoco.simulation import RULES
 from plasticity_lab.randomness.host import host_stream
 
 

@@ -9,8 +9,7 @@ from analysis.reported.reported import lines
 from launch.command import resolve
 from plasticity_lab.assembly import resources_or_outlines
 from plasticity_lab.environments.environments import Environments
-from plasticity_lab.environments.procgen.games import GAMES, procgen
-from plasticity_lab.environments.procgen.simulation import VARIABLE
+from plasticity_lab.environments.procgen.games import GAMES, VARIABLE, procgen
 from plasticity_lab.errors import ConfigError, DataError, HelperLost
 from plasticity_lab.randomness.host import host_stream
 from tests.environments.procgen.stand_in import installed

@@ -17,9 +17,8 @@ from launch.bench.limits import Limits, Work, work_of
 from launch.bench.report import as_json, as_text, findings, rows_of
 from launch.bench.usual import Usual
 from launch.plan.timing import Contender, Timing
-from plasticity_lab.agents.supervised.workload import Workload
+from plasticity_lab.agents.supervised.workload import Packed, Workload
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS
-from plasticity_lab.agents.supervised.yardstick import Packed
 from tests.helpers.sweeps import planned
 
 TOLERANCE = {"mlp": 2e-5, "cnn": 1e-3}

@@ -6,7 +6,7 @@ import torch
 
 from launch.bench.plain_rainbow import BATCH, PlainRainbow, SumTree
 from launch.command import resolve
-from plasticity_lab.agents.value.loss import MEASURED
+from plasticity_lab.agents.value.step import MEASURED
 from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.records.rows import Position
@@ -64,10 +64,10 @@ def test_its_losses_and_its_step_are_the_agents(network, benchmark, tuned):
     theirs = run.update(batch)
 
     learner.step(
-        packed.train_state, learner.target.parameters, packed.settings, learner.keys, there, rows, learner.measured,
-        learner.at[0],
+        packed.train_state, learner.target.parameters, packed.settings, learner.keys, there, rows,
+        learner.measured.tensor, learner.measured.at[0],
     )  # fmt: skip
-    ours = learner.measured[0, MEASURED.index("loss"), 0, :BATCH]
+    ours = learner.measured.tensor[0, MEASURED.index("loss"), 0, :BATCH]
     torch.testing.assert_close(theirs, ours, rtol=1e-5, atol=1e-5)
     for own, layer in zip(packed.model.design.layers, layers_of(run.network), strict=True):
         name = f"{own.name}.weight"

@@ -1,0 +1,186 @@
+"""The parts of a learner that are the same for all agents that act in environments.
+
+Legend: K runs, E episodes of a test.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from plasticity_lab.agents.acting.episodes import Act, episode_returns, episodes_of, mean_return
+from plasticity_lab.agents.acting.memory import Memory, MemorySettings
+from plasticity_lab.agents.acting.remembering import Remembering
+from plasticity_lab.agents.acting.schedule import Timetable
+from plasticity_lab.agents.agent import State
+from plasticity_lab.agents.packed_network import PackedNetwork
+from plasticity_lab.agents.parts import Parts
+from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
+from plasticity_lab.benchmarks.bodies.stream import Segment, Stage
+from plasticity_lab.environments.environments import Ended, Environments
+from plasticity_lab.records.bulk import Bulk
+from plasticity_lab.records.rows import Evaluation, Rows
+
+
+class ActingLearner:
+    """K runs, each in environments of its own.
+
+    A run with an observation, an action, a reward or a loss that is not finite is unstable: it goes back to the numbers
+    from the beginning of the chunk, keeps stepping with them, and learns no more. Other runs of the pack do not notice.
+
+    environments: how many each run has. networks: all that it trains.
+    """
+
+    facts: Mapping[str, float] = {}
+    networks: Sequence[PackedNetwork]
+
+    def __init__(self, environments: int, parts: Parts[BodyBenchmark], resource: Bodies) -> None:
+        self.parts, self.bodies, self.runs = parts, resource.by_name, len(parts.init_seeds)
+        self.count = environments
+        self.unstable = np.zeros(self.runs, np.bool_)
+        self.environments: Environments | None = None
+        self._saved: Mapping[str, Any] = {}
+
+    def test_policy(self, task: Stage, episodes: int) -> Act:
+        """How the agent acts in the test after a task."""
+        raise NotImplementedError
+
+    def new_environments(self, task: Stage, fresh: bool) -> Environments:
+        """Environments of the task's body: new ones, or, in a resumed run, as the checkpoint has them."""
+        body, seeds = self.bodies[task.body], self.parts.stream_seeds
+        factors = self.parts.benchmark.friction_of(task.position, seeds)
+        friction = None if factors is None else factors[:, None]
+        processes = self.parts.processes.of(body, len(seeds) * self.count)
+        self.environments = Environments(body, seeds, self.count, task.position, friction=friction, processes=processes)
+        if not fresh:
+            self.environments.load({name: value.numpy() for name, value in self._saved.items()})
+        return self.environments
+
+    def evaluate(self, task: Stage) -> Evaluation:
+        """The mean return in the benchmark's test (NaN without a test), the factor of friction of the task, and the
+        measurements of the intervention.
+        """
+        seeds, body, benchmark = self.parts.stream_seeds, self.bodies[task.body], self.parts.benchmark
+        factors, frictions = benchmark.friction_of(task.position, seeds), benchmark.test_frictions(body)
+        returns = np.full(self.runs, np.nan)
+        if frictions is not None:
+            processes = self.parts.processes.of(body, len(seeds) * len(frictions))
+            policy = self.test_policy(task, len(frictions))
+            returns = mean_return(episode_returns(body, seeds, frictions, policy, processes))
+        measured = {"test_return": returns, "friction": np.ones(self.runs) if factors is None else factors}
+        for network in self.networks:
+            measured |= network.of_intervention()
+        return measured
+
+    def end(self, task: Stage) -> None:
+        """Intervention and optimizer end the task."""
+        for network in self.networks:
+            network.end_task(task.position)
+
+    def state(self) -> State:
+        """Which runs are unstable, and the state of the environments."""
+        environments = {} if self.environments is None else self.environments.state()
+        return {"unstable": torch.tensor(self.unstable), "environments": tensors_of(environments)}
+
+    def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
+        """Goes back to a state; the environments follow in `new_environments`."""
+        self.unstable = state["unstable"].numpy().copy()
+        self._saved = dict(state["environments"])
+
+    def with_unstable(self, means: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+        """Measurements of updates, name → (U, K), and "unstable". NaN for unstable runs, which keep no update."""
+        rows = {name: np.where(self.unstable, np.nan, values) for name, values in means.items()}
+        (shape,) = {values.shape for values in means.values()}
+        return rows | {"unstable": np.broadcast_to(self.unstable.astype(np.float64), shape)}
+
+
+class LearnerWithMemory(ActingLearner):
+    """An agent that learns from a replay memory while it acts. Final classes say how it acts and what an update is.
+
+    A memory that is lost begins empty: nothing is learned until it holds `min_history` steps again.
+    """
+
+    agent: MemorySettings
+    memory: Memory
+    timetable: Timetable
+    actor: Remembering
+
+    def begin(self, task: Stage, fresh: bool) -> None:
+        """New environments, or the checkpoint's. The memory stays, unless each task begins with an empty one."""
+        if fresh:
+            self.begin_task(task.position)
+            if self.agent.empty_each_task:
+                self.memory.clear()
+        self.actor = self.actor_in(self.new_environments(task, fresh))
+
+    def advance(self, chunk: Segment) -> Rows:
+        """Acts for the steps of the chunk; updates and copies the target whenever the timetable says so."""
+        ended = list[tuple[Ended, int]]()
+        self.begin_chunk()
+        for step in range(chunk.first, chunk.first + chunk.steps, self.count):
+            after = step + self.count
+            outcome = self.actor.step(step)
+            if len(outcome.ended.run):
+                ended.append((outcome.ended, after))
+            for _ in range(self.timetable.updates(step, after, self.memory.steps)):
+                self.update(step)
+            if self.timetable.copies(step, after):
+                self.copy_target()
+        self.unstable |= ~(self.actor.finite & self.finite())
+        if self.unstable.any():
+            self.restore(self.unstable)
+        return Rows(self.with_unstable(self.means()), episodes_of(ended))
+
+    def state(self) -> State:
+        """The counters and the priorities of the memory too."""
+        return super().state() | self.memory.state()
+
+    def bulk(self) -> Bulk:
+        """The replay memory: an entry is a step of all environments."""
+        return self.memory.bulk()
+
+    def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
+        """Goes back to a state. Without its bulk the memory is empty (see `Ring`)."""
+        super().load(state, bulk)
+        self.memory.load(state, bulk)
+        self.timetable = replace(self.timetable, min_history=self.memory.warm_up(self.agent.min_history))
+
+    def actor_in(self, environments: Environments) -> Remembering:
+        """What acts in these environments."""
+        raise NotImplementedError
+
+    def begin_task(self, position: int) -> None:
+        """The work of intervention and optimizer before a task's first update."""
+        raise NotImplementedError
+
+    def begin_chunk(self) -> None:
+        """Keeps the numbers to which an unstable run goes back, and prepares the inputs of the chunk's updates."""
+        raise NotImplementedError
+
+    def update(self, step: int) -> None:
+        """One update from a batch of the memory.  step: steps of the run before the last action."""
+        raise NotImplementedError
+
+    def copy_target(self) -> None:
+        """Copies the network into its target; by default nothing, for targets that follow in each update."""
+
+    def finite(self) -> NDArray[np.bool_]:
+        """Whether all that the chunk's updates have measured and changed is finite, (K,)."""
+        raise NotImplementedError
+
+    def restore(self, runs: NDArray[np.bool_]) -> None:
+        """Gives these runs (K,) the numbers from the beginning of the chunk."""
+        raise NotImplementedError
+
+    def means(self) -> dict[str, NDArray[np.float64]]:
+        """Measurements of the chunk's updates, name → (U, K)."""
+        raise NotImplementedError
+
+
+def tensors_of(state: Mapping[str, NDArray[Any]]) -> dict[str, Tensor]:
+    """The arrays of a state as tensors: copies."""
+    return {name: torch.tensor(value) for name, value in state.items()}
