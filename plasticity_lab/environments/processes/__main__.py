@@ -1,4 +1,4 @@
-"""A process that steps its share of the copies for the one that has started it (see helper.py).
+"""A process that steps its share of the copies for the one that has started it (see in_processes.py).
 
     python -m plasticity_lab.environments.processes LINE FILE
 

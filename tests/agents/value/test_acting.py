@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from plasticity_lab.agents.value.acting import BLOCK, Draws, epsilon_greedy
+from plasticity_lab.agents.value.acting import BLOCK, epsilon_greedy, exploring
 from tests.agents.ppo.packs import there_are
 from tests.agents.value.packs import CHOSEN, SMALL, advanced, begun
 from tests.tenants.packs import packs_of
@@ -19,7 +19,7 @@ def test_an_action_is_random_where_its_number_is_below_epsilon_else_the_first_of
 
 
 def test_draws_are_a_function_of_seed_purpose_and_step():
-    pack, alone = Draws([3, 5], 2, 4, "acting"), Draws([5], 2, 4, "acting")
+    pack, alone = exploring([3, 5], 2, 4, "acting"), exploring([5], 2, 4, "acting")
     there = [step for step in (0, 1, BLOCK - 1, BLOCK, 3 * BLOCK + 5, 2)]
     for step in there:
         (chance, action), (own_chance, own_action) = pack.at(step), alone.at(step)
@@ -27,7 +27,7 @@ def test_draws_are_a_function_of_seed_purpose_and_step():
         assert np.array_equal(action[1:], own_action)
     seen = {tuple(pack.at(step)[0].ravel()) for step in range(3 * BLOCK)}
     assert len(seen) == 3 * BLOCK
-    others = (Draws([3, 5], 2, 4, "other"), Draws([3, 5], 2, 4, "acting", 1))
+    others = (exploring([3, 5], 2, 4, "other"), exploring([3, 5], 2, 4, "acting", 1))
     assert all(not np.array_equal(pack.at(7)[0], other.at(7)[0]) for other in others)
     actions = np.array([pack.at(step)[1] for step in range(10 * BLOCK)])
     assert np.bincount(actions.ravel()).tolist() == pytest.approx([640] * 4, abs=90)
