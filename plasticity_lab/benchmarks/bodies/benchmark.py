@@ -50,7 +50,7 @@ class BodyCycle(BodyBenchmark):
         self.bodies = bodies
         self.source = ",".join(bodies)
         self.set_lengths(environment_steps, tasks, test_episodes)
-        self.friction_range = friction_range
+        self.friction_range: list[float] | None = None
         if friction_range is not None:
             self.friction_range = checked_range("benchmark.friction_range", friction_range)
             if smooth := [name for name in bodies if not body_named(name).has_friction]:
