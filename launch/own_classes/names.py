@@ -80,7 +80,7 @@ def idle(cls: type, contract: Mapping[str, Any]) -> list[Fault]:
     if not unread or any(name in contract for name in members):
         return []
     verbs = _verbs(contract)
-    what = f"'{unread[0]}' is no method of the contract, and the class defines none: nothing would call it; the methods are {verbs}"
+    what = f"'{unread[0]}' is no method of the contract, so nothing would call it; the methods are {verbs}"
     return [Fault(what, place_of(cls, unread[0]))]
 
 

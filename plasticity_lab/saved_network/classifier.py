@@ -83,7 +83,7 @@ class SavedClassifier(SavedNetwork):
         pairs = np.unique(np.stack([lesson.labels, self.image_set.train_labels[lesson.images]]), axis=1)
         if len(set(pairs[0].tolist())) < pairs.shape[1]:
             raise InputError(
-                f"The outputs of benchmark={self.run.science['benchmark']['name']} do not represent classes, because labels "
+                f"The outputs of benchmark={self.run.science['benchmark']['name']} do not represent classes: labels "
                 "are drawn for each image; network.lesson(task) has the images and their labels."
             )
         return dict(pairs.T.tolist())

@@ -102,7 +102,7 @@ def test_a_folder_in_the_place_of_a_file_of_the_store_is_set_aside(tmp_path, cap
         write(tmp_path / "file")
         assert (tmp_path / "file").read_bytes() == b"{}"
         assert (tmp_path / f"file.corrupt-{number}" / "within").is_dir()
-        assert f"is a folder, where a file belongs; it is file.corrupt-{number} now" in caplog.text
+        assert f"is a folder instead of a file; it is file.corrupt-{number} now" in caplog.text
         (tmp_path / "file").unlink()
 
 

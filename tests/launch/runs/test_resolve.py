@@ -103,7 +103,7 @@ def test_an_experiments_body_cannot_bypass_precedence(tmp_path):
 def test_a_stand_in_and_what_is_not_published_are_said_once():
     found = resolve(["activation=relu,leaky_relu", "benchmark=permuted_digits,random_label_digits", "hyperparams=best"])
     assert found.notes == [
-        "hyperparams: published values of a stand-in are used: permuted_mnist for permuted_digits, "
+        "hyperparams: published values of another benchmark are used: permuted_mnist for permuted_digits, "
         "random_label_mnist for random_label_digits."
     ]
     slopes = {run.science["benchmark"]["name"]: run.science["activation"].get("negative_slope") for run in found.runs}

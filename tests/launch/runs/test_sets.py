@@ -52,7 +52,7 @@ def test_it_names_the_same_runs_and_what_is_said_of_less_counts_more():
     ("words", "told"),
     [
         (["diagnostics=chep"], ["diagnostics=chep", "cheap", "dead_units"]),
-        (["diagnostics=[cheap,none]"], ["none", "alone"]),
+        (["diagnostics=[cheap,none]"], ["none", "cannot be combined"]),
         (["diagnostics=cheap", "diagnostics.colour=3"], ["diagnostics=cheap", "colour", "tau"]),
         (["diagnostics=[cheap,dead_units]", "diagnostics.cheap.colour=3"], ["diagnostics=cheap", "colour", "tau"]),
         (["diagnostics=cheap", "diagnostics.redo.every=2"], ["diagnostics.redo", "dead_units"]),

@@ -56,7 +56,7 @@ def test_an_option_alone_is_itself_however_it_is_said():
     ("words", "keys"),
     [
         (["intervention=[]"], "intervention=none"),
-        (["intervention=[redo,none]"], "intervention=none, alone"),
+        (["intervention=[redo,none]"], "intervention=none, cannot be combined"),
         (["intervention=[redo,redo]"], "redo, more than once"),
         (["intervention=[redo,[l2]]"], "list"),
         (["intervention=[redo,l2_int]"], "l2_init?"),

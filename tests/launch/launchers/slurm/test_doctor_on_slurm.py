@@ -70,7 +70,7 @@ def test_a_node_without_a_gpu_that_torch_can_use(slurm, store, doctor):
     ("words", "sentence"),
     [
         (["hydra.launcher.partition=gpuu"], "fails        There is no partition gpuu in this cluster; there are cpu, "),
-        (["hydra.launcher.gres=gpu:99", "device=cpu"], "fails        sbatch would refuse the jobs: Requested node "),
+        (["hydra.launcher.gres=gpu:99", "device=cpu"], "fails        sbatch refused the job: Requested node "),
         (["hydra.launcher.mem_gb=1000"], "say hydra.launcher.mem_gb=62 or less."),
         (["hydra.launcher.partition=preempt", "hydra.launcher.constraint=zen9"], "there are these: none."),
     ],
