@@ -1,7 +1,5 @@
 """The course of one run: a panel for each unit as a picture, and the first of them as letters for a terminal."""
 
-import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,8 +21,6 @@ FEW_POINTS = 60
 """With more points, only the line is drawn."""
 COARSE_POINTS = 10
 """With fewer tasks, a column that is measured more often is drawn as often: one task would be one point."""
-BEGINNING = 4096
-"""Bytes of a PNG that hold its comment."""
 NARROWEST, LOWEST = 40, 8
 """Signs across and lines down that a terminal needs for a readable curve."""
 
@@ -33,12 +29,9 @@ def draw_curve(path: Path, table: pa.Table, declared: Declared, title: str, dive
     """Writes a PNG of a run's metrics, against its steps.  No screen is needed.  Raises StoreError.
 
     table: as metrics.parquet has it. declared: the meaning of its columns. diverged_at: the step at which the run
-    diverged, which gets a mark. A picture that the same code drew of the same data stays as it is.
+    diverged, which gets a mark.
     """
-    shows = _digest(table, declared, title, diverged_at)
-    if _is_drawn(path, shows):
-        return
-    # Half a second; a picture drawn before, and a curve in letters, do without.
+    # Half a second, which a curve in letters does not need.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -57,7 +50,7 @@ def draw_curve(path: Path, table: pa.Table, declared: Declared, title: str, dive
     drawn[0].set_title(title)
     drawn[-1].set_xlabel("step")
     drawn[-1].xaxis.set_major_formatter("{x:,.0f}")
-    write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=DOTS, metadata={"Comment": shows}))
+    write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=DOTS))
 
 
 def terminal_curve(table: pa.Table, declared: Declared, title: str, width: int, height: int, colours: bool) -> str:
@@ -77,7 +70,8 @@ def terminal_curve(table: pa.Table, declared: Declared, title: str, width: int, 
     plotext.title(title)
     plotext.xlabel("step")
     plotext.ylabel(label)
-    return str(plotext.build())
+    built = str(plotext.build())
+    return built if colours else plotext.uncolorize(built)
 
 
 def panels_of(declared: Declared) -> list[tuple[str, Sequence[Column]]]:
@@ -86,26 +80,6 @@ def panels_of(declared: Declared) -> list[tuple[str, Sequence[Column]]]:
     for column in declared.curves:
         panels.setdefault(column.measure.unit or column.measure.title, []).append(column)
     return list(panels.items())
-
-
-def _digest(table: pa.Table, declared: Declared, title: str, diverged_at: int | None) -> str:
-    """64 hex digits of all that a picture shows, and of the code that draws it."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
-    digest.update(json.dumps([declared.as_json(), title, diverged_at], sort_keys=True).encode())
-    columns = pa.BufferOutputStream()
-    with pa.ipc.new_stream(columns, table.schema) as written:
-        written.write_table(table)
-    digest.update(columns.getvalue())
-    return digest.hexdigest()
-
-
-def _is_drawn(path: Path, shows: str) -> bool:
-    """Whether the file is a picture of this already."""
-    try:
-        with path.open("rb") as file:
-            return shows.encode() in file.read(BEGINNING)
-    except OSError:
-        return False
 
 
 def _draw(axes: "Axes", table: pa.Table, column: Column) -> None:

@@ -1,13 +1,15 @@
-"""Show one run: its configuration, where its numbers come from, what they are, and its curve as a picture.
+"""Show one run: its settings, its provenance, its summary, and its curve.
 
-    python -m launch show 1a2b                      the picture lies beside the run's record
-    python -m launch show 1a2b --out curve.png
-    python -m launch show 1a2b --follow             its curve in the terminal, drawn again until the run has ended
+    python -m launch show 1a2b                      the curve in the terminal
+    python -m launch show 1a2b --out curve.png      all its curves as a picture
+    python -m launch show 1a2b --follow             the curve in the terminal, drawn again until the run has ended
 
-A run that is not finished is shown as far as its pack's last checkpoint, its picture beside that.
+An unfinished run is shown up to its pack's last checkpoint.
 """
 
 import argparse
+import shutil
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,8 +47,8 @@ class Shown:
     """One run, to be shown.
 
     state: in a line. sections: heading → printed values. metrics: of the curve; None if nothing was measured yet.
-    declared: the columns of the metrics. diverged_at: the step at which it diverged. folder: of the curve's picture.
-    damaged: the fault of its metrics. in_training: whether it has not ended.
+    declared: the columns of the metrics. diverged_at: the step at which it diverged. damaged: the fault of
+    its metrics. in_training: whether it has not ended.
     """
 
     state: str
@@ -54,7 +56,6 @@ class Shown:
     metrics: pa.Table | None
     declared: Declared
     diverged_at: int | None
-    folder: Path
     damaged: CorruptRecord | None = None
     in_training: bool = False
 
@@ -64,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("named", metavar="run", help="the run's id, or its beginning")
     add_store(parser)
     add_config_dir(parser)
-    parser.add_argument("--out", type=Path, help="the picture's file; by default beside the run's record")
+    parser.add_argument("--out", type=Path, help="draw its curves as a picture, into this PNG")
     parser.add_argument("--follow", action="store_true", help="draw the curve in the terminal until the run has ended")
     parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="of --follow; default 5")
 
@@ -85,11 +86,13 @@ def run(options: argparse.Namespace) -> int:
     if shown.metrics is None or not len(shown.metrics):
         print(NOTHING_YET if shown.in_training else NOTHING)
         return 0
-    from analysis.figures.curve import draw_curve  # NumPy: a run without a curve need not wait for it
+    if options.out is None:
+        print(f"\n{_in_letters(shown, name, shutil.get_terminal_size(), sys.stdout.isatty())}")
+        return 0
+    from analysis.figures.curve import draw_curve  # Matplotlib, half a second
 
-    path = options.out or shown.folder / "curve.png"
-    draw_curve(path, shown.metrics, shown.declared, _title(name, shown), shown.diverged_at)
-    print(f"Curve: {path}")
+    draw_curve(options.out, shown.metrics, shown.declared, _title(name, shown), shown.diverged_at)
+    print(f"Curve: {options.out}")
     return 0
 
 
@@ -148,7 +151,7 @@ def _recorded(store: Store, run: str) -> Shown | None:
         metrics = read_metrics(store, run)
     except CorruptRecord as error:
         damaged = error
-    return Shown(state, sections, metrics, declared_in(record), diverged_at, store.run_folder(run), damaged)
+    return Shown(state, sections, metrics, declared_in(record), diverged_at, damaged)
 
 
 def _without(record: Mapping[str, Any]) -> str:
@@ -178,7 +181,7 @@ def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
     sections = {"science": plan.runs[run].science, "asked_as": plan.runs[run].asked_as}
     length = f"{pack.steps:,} {pack.unit}"
     sections["pack"] = {"id": pack.id, "runs": pack.width, "length": length, "mode": pack.mode, "kind": pack.kind}
-    return Shown(state, sections, table, measures.declared, diverged_at, store.pack_folder(pack.id), in_training=True)
+    return Shown(state, sections, table, measures.declared, diverged_at, in_training=True)
 
 
 def _in_training(store: Store, pack: str, owner: Owner | None) -> str:

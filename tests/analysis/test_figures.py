@@ -257,22 +257,6 @@ def test_the_curve_of_any_agent_has_a_panel_for_each_unit(tmp_path):
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.sample(1)
-def test_a_curve_is_drawn_again_only_if_it_would_show_something_else(tmp_path):
-    path, table, other = tmp_path / "curve.png", rollouts([0, 1]).table(1), rollouts([0, 1]).table(0)
-    draw_curve(path, table, PLAYER.declared, "a run", 300)
-    first = path.stat().st_ino
-    draw_curve(path, table, PLAYER.declared, "a run", 300)
-    assert path.stat().st_ino == first
-    for what in ((other, "a run", 300), (other, "another", 300), (other, "another", None)):
-        before = path.read_bytes()
-        draw_curve(path, what[0], PLAYER.declared, *what[1:])
-        assert path.read_bytes() != before
-    path.write_bytes(b"")
-    draw_curve(path, table, PLAYER.declared, "a run", 300)
-    assert path.stat().st_size > 1000
-
-
 def test_panels_of_one_benchmark_say_in_what_their_runs_differ(two_rates, record):
     for lr in (1e-3, 1e-4):
         classified(two_rates, record("relu", lr=lr, intervention="l2_init"), [0.4, 0.4])

@@ -38,21 +38,25 @@ def pixels(path):
     return struct.unpack(">II", content[16:24])
 
 
-def test_a_finished_run_is_told_whole_and_its_curve_lies_beside_its_record(store, show):
+def test_a_finished_run_is_shown_whole_with_its_curve_in_letters_or_as_a_picture(store, show, tmp_path):
     trained(store, "seed=0,1", *ONE)
     ours = runs_of("seed=1")[0]
     code, out, err = show(ours.id[:6])
     assert (code, err) == (0, "")
-    first, *told, last = out.splitlines()
+    first, _, rest = out.partition("\n")
     assert first == f"Run {ours.id}: done"
-    told = yaml.safe_load("\n".join(told))
+    told, _, curve = rest.partition("\n\n")
+    told = yaml.safe_load(told)
     assert told["science"] == ours.science
     assert told["asked_as"] == ours.asked_as
     assert told["summary"]["parameters"] == 17_610
     assert told["provenance"]["width"] == 2
-    path = store.run_folder(ours.id) / "curve.png"
-    assert last == f"Curve: {path}"
+    assert "Online accuracy of an epoch" in curve
+    assert "\x1b[" not in curve
+    path = tmp_path / "curve.png"
+    assert show(ours.id, "--out", str(path))[1].splitlines()[-1] == f"Curve: {path}"
     assert pixels(path) == (1200, 900)
+    assert not [*store.root.rglob("*.png")]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +89,7 @@ def test_an_unfinished_run_is_shown_as_far_as_its_last_checkpoint(store, show):
     Leases(store, 1000, this_owner()).claim([pack.id])
     out = show(pack.runs[1])[1]
     assert out.startswith(f"Run {pack.runs[1]}: in training by {this_owner()}\n")
-    assert pixels(store.pack_folder(pack.id) / "curve.png") == (1200, 900)
+    assert "Online accuracy of an epoch" in out
 
 
 def test_a_run_is_followed_in_the_terminal_until_it_has_ended(store, show, monkeypatch):
@@ -109,7 +113,7 @@ def test_a_run_is_followed_in_the_terminal_until_it_has_ended(store, show, monke
     assert "no time in seconds" in show(plan.asked[1], "--follow", "--every", "0")[2]
 
 
-def test_a_run_of_an_agent_that_has_episodes_is_shown_by_what_its_record_declares(store, show):
+def test_a_run_of_an_agent_that_has_episodes_is_shown_by_what_its_record_declares(store, show, tmp_path):
     """From its journal to its picture; the command needs nothing of the agent's own."""
     store.prepare()
     (ours,), journal = runs_of("seed=0"), rollouts([2])
@@ -119,12 +123,12 @@ def test_a_run_of_an_agent_that_has_episodes_is_shown_by_what_its_record_declare
     write_record(
         store, new_record(ours, "done", {}, summary=summary, flags=flags, measures=PLAYER.as_json(), files=files)
     )
-    code, out, err = show(ours.id)
+    code, out, err = show(ours.id, "--out", str(tmp_path / "curve.png"))
     assert (code, err) == (0, "")
     first, *told, _ = out.splitlines()
     assert first == f"Run {ours.id}: done, stuck"
     assert yaml.safe_load("\n".join(told))["summary"] == {"mean_return": summary["mean_return"], "regret": 21.0}
-    assert pixels(store.run_folder(ours.id) / "curve.png") == (1200, 1350), "points, steps, nats"
+    assert pixels(tmp_path / "curve.png") == (1200, 1350), "points, steps, nats"
 
 
 def test_a_diverged_run_says_when(store, show):
