@@ -1,3 +1,3 @@
-"""plasticity_lab: why neural networks stop being able to learn, and what keeps them plastic."""
+"""plasticity_lab: experiments on the loss of plasticity in neural networks, and on methods against it."""
 
 __version__ = "0.1.0"

@@ -40,10 +40,11 @@ def assembled(
     kernels: bool = False,
     observed: bool = False,
 ) -> tuple[Stream, Learner]:
-    """The stream and the learner of a pack. The runs must agree in everything but seeds and `run_axis_settings`.
+    """The stream and the learner of a pack. Its runs may differ only in their seeds and `run_axis_settings`.
 
-    processes: that may step their environments, if they have any. kernels: whether linear layers use our kernels, if
-    the agent supports them. observed: whether it is measured by more than the runs' diagnostics.
+    processes: the processes that may step the environments, if the runs have any. kernels: whether linear layers use
+    our kernels, if the agent supports them. observed: whether the learner is measured although the runs name no
+    diagnostics.
     """
     agent = agent_of(runs[0])
     parts = parts_of(runs, processes, kernels, observed=observed or bool(diagnostics_of(runs[0])))
@@ -106,7 +107,7 @@ def resources(folder: Path) -> ResourceOf:
 
 
 def resources_or_outlines(folder: Path, say: Callable[[str], None]) -> ResourceOf:
-    """As `resources`, for plans that are only shown: if files are missing, it says so once, and takes an outline."""
+    """As `resources`, for plans that are only shown: if files are missing, reports it once and uses an outline."""
     said: set[str] = set()
 
     def resource_or_outline(benchmark: Benchmark) -> Resource:

@@ -1,4 +1,4 @@
-"""What conf/ names: a class whose constructor's parameters are the settings of one choice."""
+"""The base class of all options in conf/: the parameters of its constructor are the settings of one option."""
 
 import dataclasses
 import functools
@@ -25,7 +25,7 @@ MOVED = {
         "random_labels.RandomLabels",
     )
 }
-"""Old import path → new one, of classes that moved: old records and plans name the old one."""
+"""Old import path → new one, for moved classes: old records and plans name the old one."""
 TOO_LARGE = 2**63
 """No tensor holds a whole number as large as this one."""
 
@@ -44,55 +44,57 @@ class Component:
     """
 
     named_values: ClassVar[Mapping[str, Mapping[str, Sequence[Any]]]] = {}
-    """Setting → a word of a command → the values that it stands for, each of another run, or of a list that has it."""
+    """Setting → word → its values. A command with the word gets one run per value; a list with the word contains
+    them."""
 
     neutral: ClassVar[Mapping[str, Any]] = {}
-    """Settings that stay out of the run id while they stand at these values: a knob added later changes no id."""
+    """Setting → the value at which the run id leaves it out, so that a setting added later changes no id."""
 
     science_version: ClassVar[int] = 1
-    """Raised only when the same settings begin to give other numbers; see `version_beside` if only some settings do."""
+    """Increased only if the same settings give other numbers than before; for some settings see `version_beside`."""
 
     read_if: ClassVar[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {}
-    """Setting → another setting, and whether this one is read at a value of the other. A command that sets it without
-    effect says so. Settings that are always read are not here."""
+    """Setting → another setting, and a function: whether a value of that one lets this setting be read. A command
+    reports a setting without effect. Settings that are always read are absent."""
 
     capped: ClassVar[frozenset[str]] = frozenset()
-    """Its settings that a schedule caps where it names them: lengths, and what takes a run time to gather, such as a
-    warm-up. Of a benchmark a schedule caps all that it names, whatever stands here."""
+    """Settings that a schedule caps if it names them: lengths, and settings such as a warm-up, which takes time. A
+    schedule caps every setting of a benchmark that it names, also without this list."""
 
     floats_on_run_axis: ClassVar[bool] = False
-    """Whether its settings annotated `float` are numbers on the run axis. What is built once for all runs of a pack (a
-    benchmark, a network) cannot say so."""
+    """Whether settings annotated `float` are numbers on the run axis. False for a component that is built once for all
+    runs of a pack: a benchmark or a network."""
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings as the run id sees them: settings that are the same function become equal here."""
+        """The settings as they enter the run id: equivalent settings become equal here."""
         return {key: value for key, value in settings.items() if key not in cls.neutral or value != cls.neutral[key]}
 
     @classmethod
     def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
         """The `science_version` of these settings in a run with these other choices, by address (see `Run.targets`).
 
-        A class overrides this if only some settings, or only some combinations, began to give other numbers: all other
-        runs keep their ids.  The run id leaves 1 out.
+        A class overrides this if only some settings or combinations give other numbers than before. All other runs keep
+        their ids. The run id leaves 1 out.
         """
         return cls.science_version
 
     @classmethod
     def run_axis_settings(cls) -> list[str]:
-        """The settings in which the runs of a pack may differ; all others are structure, equal within a pack."""
+        """The settings that may differ between the runs of a pack; all others are structure, equal within a pack."""
         return real_settings(cls) if cls.floats_on_run_axis else []
 
     @classmethod
     def composed(cls, members: Mapping[str, "Component"]) -> "Component":
-        """What several options of the group are together, by their names and in their order.
+        """One component made of several options of the group.  members: name → option, in their order.
 
-        The base class of a group that may hold several (`several` in conf/groups.yaml) says it. Raises ConfigError.
+        The base class of a group with several options (`several` in conf/groups.yaml) overrides it. Raises ConfigError
+        otherwise.
         """
         raise ConfigError(f"{' and '.join(members)} cannot be chosen together: their class says nothing of that.")
 
     def on_run_axis(self) -> dict[str, float]:
-        """The numbers that a pack keeps for each of its runs, by name: by default those of `run_axis_settings`."""
+        """The numbers that a pack stores for each of its runs, by name; by default all `run_axis_settings`."""
         return {name: getattr(self, name) for name in self.run_axis_settings()}
 
 
@@ -109,8 +111,8 @@ def setting(
 ) -> Any:
     """A setting of a class `with_settings`.
 
-    neutral: whether it stays out of the run id at its default. capped, read_if: see `Component`. limits: those that
-    `check` takes.
+    neutral: whether the run id leaves it out at its default. capped, read_if: see `Component`. limits: arguments of
+    `check`.
     """
     return dataclasses.field(default=default, metadata={
         "neutral": neutral, "capped": capped, "read_if": read_if, "limits": limits})  # fmt: skip
@@ -118,7 +120,7 @@ def setting(
 
 @typing.dataclass_transform(kw_only_default=True, field_specifiers=(setting,))
 def with_settings(cls: type[Kind]) -> type[Kind]:
-    """A component as a keyword-only dataclass, each setting of which is said once: type, default, limits and use.
+    """A component as a keyword-only dataclass; each setting declares type, default, limits and use in one place.
 
     Its `__post_init__` calls `check_limits`. `neutral`, `capped` and `read_if` follow from the settings.
     """
@@ -147,7 +149,7 @@ def load(target: str) -> type[Component]:
         raise ConfigError(f"_target_ '{target}': {why}.")
     try:
         found = getattr(importlib.import_module(module), name)
-    except Exception as error:  # somebody's own module can raise anything
+    except Exception as error:  # a user's module can raise anything
         raise ConfigError(f"_target_ '{target}' names no class that can be imported ({error}).") from error
     if not (isinstance(found, type) and issubclass(found, Component)):
         raise ConfigError(f"_target_ '{target}' is not a class derived from plasticity_lab.component.Component.")
@@ -164,10 +166,10 @@ def load_as(target: str | None, kind: type[Kind]) -> type[Kind]:
 
 @functools.cache
 def parameters(cls: type[Component]) -> dict[str, inspect.Parameter]:
-    """The settings a component takes, in the order in which records and names of runs have them.
+    """The settings of a component, in the order of records and of run names: the order of its constructor.
 
-    It is that of the constructor.  Of keyword-only dataclasses, which are given theirs by those they are derived from:
-    those without a default first, then what a class declares itself before what it inherits.
+    For keyword-only dataclasses, where a base class would decide the order: settings without a default come first, then
+    the settings that the class declares, then inherited ones.
     """
     found = dict(inspect.signature(cls).parameters)
     constructor_of = next(each for each in cls.__mro__ if "__init__" in vars(each))
@@ -187,7 +189,7 @@ def real_settings(cls: type[Component]) -> list[str]:
 
 
 def typed(cls: type[Component], group: str, choice: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with every value in its annotated type, defaults filled in: what a record keeps as science.
+    """The settings with defaults, each value in its annotated type; a record stores them under `science`.
 
     Raises ConfigError for a setting that the choice does not have, and for a value of the wrong type.
     """
@@ -207,13 +209,13 @@ def typed(cls: type[Component], group: str, choice: str, settings: Mapping[str, 
 
 
 def build(group: str, choice: str, target: str, settings: Mapping[str, Any]) -> Component:
-    """The component that a choice of a group stands for.  Raises ConfigError in a sentence that names the setting."""
+    """Builds the component of an option of a group.  Raises ConfigError; its message names the setting."""
     cls = load(target)
     return cls(**typed(cls, group, choice, settings))
 
 
 def as_typed(value: Any) -> str:
-    """A value as a command line has it, for messages: null, true, 'a text', [1, null]; a very long one is cut."""
+    """A value as typed on a command line, for messages: null, true, 'a text', [1, null]; a very long one is cut."""
     if value is None or isinstance(value, bool):
         text = {None: "null", True: "true", False: "false"}[value]
     elif isinstance(value, list | tuple):

@@ -1,8 +1,8 @@
-"""The errors a user can cause. Each carries one sentence: what was wrong, and what would be right."""
+"""The errors that a user can cause. The message of each is one sentence: the fault and the correct input."""
 
 
 class PlasticityError(Exception):
-    """The base of all of them; a command prints its sentence and exits with status 1."""
+    """The base class of all these errors; a command prints the message and exits with status 1."""
 
 
 class ConfigError(PlasticityError):
@@ -10,7 +10,7 @@ class ConfigError(PlasticityError):
 
 
 class OwnClassError(PlasticityError):
-    """A class from outside the package that does not do what its group promises."""
+    """A class from outside the package that breaks the contract of its group."""
 
 
 class DataError(PlasticityError):
@@ -22,7 +22,7 @@ class StoreError(PlasticityError):
 
 
 class InputError(PlasticityError, ValueError):
-    """Examples that a network cannot take: of another shape or kind."""
+    """Examples with a shape or a dtype that a network does not accept."""
 
 
 class PlanError(PlasticityError):
@@ -30,4 +30,4 @@ class PlanError(PlasticityError):
 
 
 class HelperLost(PlasticityError):
-    """A process that helped this one has ended: nothing that the runs did, and nothing that it held can be had back."""
+    """A helper process has ended, and the state in it is lost; the runs are not the cause."""

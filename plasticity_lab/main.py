@@ -10,7 +10,7 @@ from plasticity_lab.process.exits import leave
 
 
 def main() -> None:
-    """Trains what the command line names; --help says what it may name."""
+    """Trains the runs that the command line names; --help lists the possible names."""
     leave(run_command(sys.argv[1:], with_process=True))
 
 

@@ -23,9 +23,9 @@ class Run:
     id: a hash of the values that can change its numbers (see `records.identity`). science: these values by name: seeds,
     precision, and for each group a mapping of the option's `name` and its settings. If a group holds several options,
     `name` has all their names, JOINED, and each of these names has the settings of its option. targets: address → class
-    of the option; an address is a group, or `<group>.<option>` for each of several options. asked_as: the names under
-    which it was requested (experiment, protocol, schedule, …), one mapping for each command. besides: group → as in
-    science, for groups that change none of the run's other numbers.
+    of the option; an address is a group, or `<group>.<option>` for each of several options. asked_as: the names of its
+    request (experiment, protocol, schedule, …), one mapping for each command. besides: group → mapping as in science,
+    for groups that do not change the run's other numbers.
     """
 
     id: str

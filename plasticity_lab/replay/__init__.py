@@ -1,1 +1,1 @@
-"""What an agent has seen and done, kept on the host to learn from it again: a ring of frames, and draws from it."""
+"""Replay memory on the host: a ring of frames, actions and rewards, and batches sampled from it."""

@@ -1,14 +1,14 @@
-"""Returns of n steps: what is earned from a step on, and the state whose value is added to it.
+"""n-step returns: the discounted sum of rewards from a step on, and the state to bootstrap from.
 
-Legend: K runs, B steps asked for.
+Legend: K runs, B requested steps.
 
-R = Σ γ^i r_{t+i} over i < n, and γ^n times the value of what is shown at t + n is to be added; where step t + j is
-terminal, j < n, the sum ends with its reward and nothing is added. Source: Sutton & Barto 2018, eq. 7.1; with n = 1 the
+R = Σ γ^i r_{t+i} over i < n; the caller adds γ^n times the value of the observation at t + n. If step t + j with j < n
+is terminal, the sum ends with its reward and no value is added. Source: Sutton & Barto 2018, eq. 7.1; with n = 1 the
 target of Mnih et al. 2015.
 
-What a truncated step led to is not in the ring, where each frame stands once, and the next row shows another episode.
-So a step is not `usable` if its return would need that state: no value is taken across a truncation, as in Dopamine's
-accumulator (Castro et al. 2018). The same holds of an episode that was broken off as another task began.
+The ring stores each frame once, so it lacks the observation after a truncated step: the next row shows another episode.
+A step is not `usable` if its return would need that observation. No value is bootstrapped across a truncation, as in
+Dopamine's accumulator (Castro et al. 2018). The same is true for an episode that a new task interrupted.
 """
 
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ from plasticity_lab.replay.ring import Index, Ring
 
 @dataclass(frozen=True)
 class Returns:
-    """Of B steps of each run.
+    """The n-step returns from B steps of each run.
 
-    returns (K, B). discount (K, B): by what to multiply the value of what was shown at `following`; 0 where nothing is
-    added, and then `following` is the step itself.
+    returns: (K, B). discount: (K, B), the factor for the value of the observation at `following`. It is 0 if no value
+    is added; then `following` is the step itself.
     """
 
     returns: NDArray[np.float32]
@@ -34,15 +34,17 @@ class Returns:
 
 @dataclass(frozen=True)
 class NStep:
-    """n: steps of a return. life_loss_is_terminal: whether nothing is added beyond a lost life, though the episode goes
-    on; frames stay stacked across it, as they were while acting.
+    """Computes n-step returns.
+
+    n: steps of a return. life_loss_is_terminal: whether a return ends at a lost life, although the episode continues;
+    frames are still stacked across it, as they were while acting.
     """
 
     n: int
     life_loss_is_terminal: bool = False
 
     def usable(self, ring: Ring, index: Index) -> NDArray[np.bool_]:
-        """Whether the ring holds all that a return from these steps needs, (K, B), their observations included."""
+        """Whether the ring holds all rewards and observations that the return from these steps needs, (K, B)."""
         undecided, usable = ring.whole(index), np.zeros(index.step.shape, np.bool_)
         for i in range(self.n):
             at, then = (Index(index.step + further, index.environment) for further in (i, i + 1))
@@ -54,7 +56,7 @@ class NStep:
         return usable | undecided
 
     def of(self, ring: Ring, index: Index, gamma: NDArray[np.float64]) -> Returns:
-        """The returns from usable steps.  gamma: (K,).  Summed up one by one, in float64."""
+        """The returns from usable steps.  gamma: (K,).  Rewards are summed one by one, in float64."""
         shape = index.step.shape
         returns, factor = np.zeros(shape), np.ones(shape)
         goes_on = np.ones(shape, np.bool_)

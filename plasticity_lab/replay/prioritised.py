@@ -1,13 +1,12 @@
-"""Steps drawn from a ring in proportion to how much was lost on them when they were last learned from.
+"""Prioritised replay: samples steps in proportion to priorities that follow from their last loss.
 
-Legend: K runs, N environments of each, L rows of the ring, B steps of a batch.
+Legend: K runs, N environments per run, L rows of the ring, B steps of a batch.
 
-Source: Schaul et al. 2016, as Dopamine has it (Castro et al. 2018): a priority is √(loss + 1e-10), a step that was
-never learned from has the largest priority that there has been (1 at first), draws are stratified, and each example
-counts 1 / √(priority + 1e-10), divided by the largest of its batch.
+Source: Schaul et al. 2016, as in Dopamine (Castro et al. 2018). A priority is √(loss + 1e-10). A step that was not yet
+in a batch has the largest priority so far (1 at first). Sampling is stratified. The weight of each example is
+1 / √(priority + 1e-10), divided by the largest weight of its batch.
 
-Only steps that can be learned from have a priority, so that no draw has to be thrown away: `added` and `NStep.usable`
-say the same of every step.
+Only usable steps have a priority, so no sampled step is rejected: `added` and `NStep.usable` agree on every step.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,22 +20,22 @@ from plasticity_lab.replay.n_step import NStep
 from plasticity_lab.replay.ring import EmptyMemory, Index, Ring
 
 SMALLEST = 1e-10
-"""Added to a loss and to a priority, as Dopamine does: a step that is known well is still drawn now and then."""
+"""Added to a loss and to a priority, as in Dopamine: steps with a small loss are still sampled sometimes."""
 
 
 class Prioritised:
-    """The priorities of the steps in a ring, kept up to date as it is written (`added`) and used (`learned`)."""
+    """The priorities of the steps in a ring: call `added` after each new step, `learned` after each update."""
 
     def __init__(self, ring: Ring, n_step: NStep) -> None:
         self.ring, self.n_step = ring, n_step
         self._priorities = Priorities(ring.runs, ring.rows * ring.environments)
         self._largest = np.ones(ring.runs, np.float32)
-        # The step from which on what each environment showed can be learned from without another episode's, or what
-        # the ring does not hold: where its episode began, or where the ring did.
+        # The first step of each environment's current episode with a whole observation in the ring: the begin of the
+        # episode, or the begin of the ring plus the frames that its first observations lack.
         self._begun = np.zeros((ring.runs, ring.environments), np.int64)
 
     def added(self) -> None:
-        """Takes notice of the step that the ring was given last, in the place of its oldest."""
+        """Updates the priorities for the step that was last added to the ring, and for the step that it replaced."""
         ring, n = self.ring, self.n_step.n
         newest = ring.end - 1
         at = self._index(newest)
@@ -56,10 +55,10 @@ class Prioritised:
         self._leave()
 
     def drawn(self, seeds: Sequence[int], size: int, *position: int) -> Index:
-        """`size` steps of each run in proportion to their priorities, one perhaps twice.
+        """Samples `size` steps of each run in proportion to their priorities, with replacement.
 
-        A function of the run's seed (K of them), the position and the run's own memory alone. position: a new one for
-        each batch. Raises EmptyMemory where a run has no step that can be learned from.
+        The result depends only on the run's seed (K seeds), the position and the run's part of the memory. position:
+        different for each batch. Raises EmptyMemory if a run has no usable step.
         """
         if self.ring.empty or not self._priorities.total.all():
             raise EmptyMemory("The memory holds no step of a run that could be learned from.")
@@ -69,14 +68,14 @@ class Prioritised:
         return Index(steps, environments)
 
     def importance(self, index: Index) -> NDArray[np.float32]:
-        """By what to multiply the loss of each step of a batch, (K, B): the largest of a run's is 1."""
+        """The importance weight of each step of a batch, (K, B), a factor of its loss; the largest of each run is 1."""
         weights = 1 / np.sqrt(self._priorities.of(self._places(index)).astype(np.float64) + SMALLEST)
         return (weights / weights.max(axis=1, keepdims=True)).astype(np.float32)
 
     def learned(self, index: Index, losses: NDArray[np.float32]) -> None:
-        """Gives steps the priorities that follow from their losses, (K, B).
+        """Sets the priorities of steps from their losses, (K, B).
 
-        A loss that is not finite counts as the largest priority: its run is unstable.
+        A loss that is not finite gives the largest priority so far: its run is unstable.
         """
         with np.errstate(invalid="ignore"):
             priorities = np.sqrt(losses.astype(np.float64) + SMALLEST).astype(np.float32)
@@ -85,11 +84,11 @@ class Prioritised:
         self._priorities.put(self._places(index), priorities)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """All that the ring's rows do not say."""
+        """The state for `load`: copies of the priorities, the largest ones, and the first steps of current episodes."""
         return {**self._priorities.state(), "largest": self._largest.copy(), "begun": self._begun.copy()}
 
     def load(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Goes back to what `state` gave; with a ring that has lost its memory, to none."""
+        """Restores the result of `state`; removes all priorities if the ring is empty, as after a lost memory."""
         if self.ring.empty:
             self.clear()
             return
@@ -97,19 +96,19 @@ class Prioritised:
         self._largest, self._begun = state["largest"].copy(), state["begun"].copy()
 
     def clear(self) -> None:
-        """Nothing is remembered, as in a new one."""
+        """Resets all priorities, as in a new object."""
         self._priorities.clear()
         self._largest[:] = 1
         self._begun[:] = 0
 
     def _enter(self, step: int, which: NDArray[np.bool_]) -> None:
-        """A step can be learned from, in these environments (K, N): what has no priority gets the largest."""
+        """Marks a step as usable in the environments `which` (K, N): without a priority, it gets the largest one."""
         places = self._places(self._index(step))
         own = self._priorities.of(places)
         self._priorities.put(places, np.where(which & (own == 0), self._largest[:, None], own))
 
     def _leave(self) -> None:
-        """Steps of which a frame was overwritten are drawn no more: of the oldest, those before an episode begins."""
+        """Sets the priority of the oldest steps to 0 until an episode begins: their first frames were overwritten."""
         ring = self.ring
         whole = np.zeros((ring.runs, ring.environments), np.bool_)
         for step in range(ring.oldest, min(ring.oldest + ring.body.stack - 1, ring.end)):
@@ -119,7 +118,7 @@ class Prioritised:
             self._priorities.put(places, np.where(whole, self._priorities.of(places), np.float32(0)))
 
     def _index(self, step: int) -> Index:
-        """A step of every environment."""
+        """The index of one step in every environment, (K, N)."""
         shape = (self.ring.runs, self.ring.environments)
         return Index(np.full(shape, step), np.broadcast_to(np.arange(shape[1]), shape))
 
@@ -127,19 +126,19 @@ class Prioritised:
         return index.step % self.ring.rows * self.ring.environments + index.environment
 
 
-# Priorities of remembered steps, and places drawn in proportion to them.
+# Priorities of stored steps, and places sampled in proportion to them.
 #
-# Legend: K runs, M places of each, C blocks of `BLOCK` places, B places drawn or changed at once.
+# Legend: K runs, M places per run, C blocks of `BLOCK` places, B places sampled or changed at once.
 
 BLOCK = 256
-"""Places whose priorities are summed up together: a change is a block's work, a draw that of all blocks and one."""
+"""The number of places with one common sum. A change sums one block; a draw sums all blocks and searches one."""
 
 
 class Priorities:
-    """A number ≥ 0 for each of M places of K runs; what is 0 is never drawn.
+    """A priority ≥ 0 for each of M places of K runs; a place with priority 0 is never sampled.
 
-    Sums are cumulated one by one in float64, block by block, so that a run's draws are the same bits in any pack, and
-    after a checkpoint as before it: no sum is ever changed by a difference.
+    Sums are accumulated one by one in float64, block by block, and never changed by a difference. So a run's draws are
+    bitwise equal in any pack, and before and after a checkpoint.
     """
 
     def __init__(self, runs: int, places: int) -> None:
@@ -150,7 +149,7 @@ class Priorities:
 
     @property
     def values(self) -> NDArray[np.float32]:
-        """Of every place, (K, M): to be read, not written to."""
+        """The priorities of all places, (K, M); a view, only for reading."""
         return self._values.reshape(len(self._values), -1)[:, : self.places]
 
     @property
@@ -159,20 +158,20 @@ class Priorities:
         return np.add.accumulate(self._sums, axis=1)[:, -1]
 
     def of(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Of these places, (K, B)."""
+        """The priorities of these places, (K, B)."""
         return self._values[self._runs, places // BLOCK, places % BLOCK]
 
     def put(self, places: NDArray[np.int64], values: NDArray[np.float32]) -> None:
-        """Gives these places (K, B) other priorities (K, B); of a place that comes twice, the last one counts."""
+        """Sets the priorities (K, B) of these places (K, B); if a place occurs twice, its last value counts."""
         blocks = places // BLOCK
         self._values[self._runs, blocks, places % BLOCK] = values
         self._sums[self._runs, blocks] = _cumulated(self._values[self._runs, blocks])[..., -1]
 
     def draw(self, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Places (K, B), the b-th out of the b-th of B shares of the sum that are equally large.
+        """Sampled places (K, B): the sum is divided into B equal parts, and the b-th place comes from the b-th part.
 
-        uniforms: (K, B) in [0, 1): where in its share each is drawn. Each run's sum must be above 0. Source: Schaul et
-        al. 2016, section 3.3 (stratified sampling).
+        uniforms: (K, B) in [0, 1), the position of each draw within its part. Each run's sum must be above 0. Source:
+        Schaul et al. 2016, section 3.3 (stratified sampling).
         """
         size = uniforms.shape[1]
         cumulated = np.add.accumulate(self._sums, axis=1)
@@ -183,7 +182,7 @@ class Priorities:
         below = np.where(blocks > 0, cumulated[self._runs, blocks - 1], 0.0)
         own = self._values[self._runs, blocks]
         above = _cumulated(own) > (wanted - below)[..., None]
-        # Rounding may leave a point beyond the last sum of its block: then it is the last place with a priority.
+        # Rounding may move a point beyond the last sum of its block: then the last place with a priority is taken.
         within = np.where(above.any(axis=-1), above.argmax(axis=-1), self._last(own))
         return blocks * BLOCK + within
 
@@ -192,21 +191,21 @@ class Priorities:
         return {"priorities": self.values.copy()}
 
     def load(self, state: Mapping[str, NDArray[np.float32]]) -> None:
-        """Goes back to what `state` gave."""
+        """Restores the result of `state`."""
         self._values.reshape(len(self._values), -1)[:, : self.places] = state["priorities"]
         self._sums[...] = _cumulated(self._values)[..., -1]
 
     def clear(self) -> None:
-        """All are 0."""
+        """Sets all priorities to 0."""
         self._values[...] = 0
         self._sums[...] = 0
 
     @staticmethod
     def _last(values: NDArray[np.floating]) -> NDArray[np.int64]:
-        """The last place above 0 along the last axis."""
+        """The last index with a value above 0, along the last axis."""
         return values.shape[-1] - 1 - (values > 0)[..., ::-1].argmax(axis=-1)
 
 
 def _cumulated(values: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Sums from the first on, along the last axis, in float64."""
+    """Cumulative sums along the last axis, in float64."""
     return np.add.accumulate(values, axis=-1, dtype=np.float64)

@@ -1,11 +1,10 @@
-"""The last steps of a pack of runs, kept on the host in a ring in which every frame is stored once.
+"""The last steps of a pack of runs, stored on the host in a ring buffer that holds each frame once.
 
-Legend: K runs, N environments of each, L rows of the ring, C the first axis of a frame, F frames of an observation,
-B steps that are asked for at once.
+Legend: K runs, N environments per run, L rows of the ring, C the first axis of a frame, F frames per observation,
+B requested steps.
 
-A row is a step of all environments of the pack: the newest frame of what each showed, what was done there, and what
-that led to. Rows are named by the step that they hold, counted from the first that was added: step t lies at place t
-modulo L.
+A row is one step of all environments of the pack: the newest frame of each observation, the action, the reward and the
+flags. Steps are numbered from the first one added; step t is in row t modulo L.
 """
 
 from collections.abc import Mapping
@@ -23,22 +22,23 @@ FLAGS = ("terminated", "truncated", "life_lost", "first")
 
 
 class EmptyMemory(ValueError):
-    """Nothing can be drawn: too few steps have been added since the ring was new, or has lost what it held."""
+    """The ring has no usable step: too few steps were added since it was new, or since it lost its content."""
 
 
 class Index(NamedTuple):
-    """Which steps are meant.  step, environment: (K, B) each, a step's number and 0 … N − 1."""
+    """Indices of steps.  step: (K, B), step numbers. environment: (K, B), 0 … N − 1."""
 
     step: NDArray[np.int64]
     environment: NDArray[np.int64]
 
 
 class Ring:
-    """K runs in `environments` environments of a body each; `capacity` steps of a run, all its environments together.
+    """A ring buffer for K runs with `environments` environments each.
 
-    A capacity that the environments do not divide is rounded down. A new ring is empty, and so is one whose frames were
-    not there when it went on (`load`): nothing can be drawn from it then, and `lost` counts that. Memory is taken as
-    rows are first written. Raises ValueError for a capacity below one step of each environment.
+    capacity: steps per run, summed over its environments; rounded down to a multiple of `environments`. A new ring is
+    empty. A ring is also empty if `load` found no stored frames; `lost` counts these cases. No step can be sampled from
+    an empty ring. The operating system allocates memory when a row is first written. Raises ValueError if the capacity
+    is below one step per environment.
     """
 
     def __init__(self, body: Body, runs: int, environments: int, capacity: int) -> None:
@@ -53,22 +53,22 @@ class Ring:
             "reward": np.zeros(there, REWARD),
             **{flag: np.zeros(there, np.bool_) for flag in FLAGS},
         }
-        """What it holds, name → (L, K, N, ...): place by place, so that steps which follow one another lie together."""
+        """The stored values, name → (L, K, N, ...). Rows come first, so consecutive steps are adjacent in memory."""
         self.end = 0
-        """Steps that were added since it was new, or lost what it held: the number of the next one."""
+        """The number of steps added since the ring was new or lost its content; also the number of the next step."""
         self.held = 0
-        """Of these, how many of the last it holds: at most L."""
+        """The number of latest steps that the ring holds, at most L."""
         self.lost = 0
-        """How often it went on without what it had held."""
+        """The number of times that `load` continued without the stored content."""
 
     @property
     def oldest(self) -> int:
-        """The first step that it holds."""
+        """The number of the oldest step that the ring holds."""
         return self.end - self.held
 
     @property
     def empty(self) -> bool:
-        """Whether it holds nothing."""
+        """Whether the ring holds no step."""
         return self.held == 0
 
     def add(
@@ -81,12 +81,12 @@ class Ring:
         life_lost: Array,
         first: Array,
     ) -> None:
-        """A step of every environment, in the place of the oldest where there is no room.
+        """Adds one step of every environment; a full ring overwrites its oldest step.
 
-        frame: the newest frame of what each showed before it, (K, N, C, ...), see `Body.newest`. action: (K, N) or
-        (K, N, A). reward and the flags, (K, N): what the step led to, as `Outcome` has it. first: whether what was
-        shown was the first observation of an episode (`Environments.first`), wherever the one before it ended: an
-        episode that was broken off has no flag that says so.
+        frame: the newest frame of the observation before the step, (K, N, C, ...), see `Body.newest`. action: (K, N) or
+        (K, N, A). reward and the flags, (K, N): the result of the step, as in `Outcome`. first: whether the observation
+        was the first of an episode (`Environments.first`). It also marks the end of an interrupted episode, which has
+        no flag of its end.
         """
         row = self.end % self.rows
         values = (frame, action, reward, terminated, truncated, life_lost, first)
@@ -96,15 +96,15 @@ class Ring:
         self.held = min(self.held + 1, self.rows)
 
     def clear(self) -> None:
-        """Forgets what it holds; steps are counted on."""
+        """Removes all steps; `end` continues to count."""
         self.held = 0
 
     def of(self, name: str, index: Index) -> Array:
-        """What it holds under a name at these steps, (K, B, ...); of steps that are not there, anything."""
+        """The values of one array at these steps, (K, B, ...); arbitrary values for steps that the ring lacks."""
         return self.arrays[name][index.step % self.rows, self._runs(index.step), index.environment]
 
     def observations(self, index: Index) -> Array:
-        """What was shown at these steps, (K, B, F·C, ...): stacks made anew, 0 before an episode's first frame."""
+        """The observations at these steps, (K, B, F·C, ...): restacked frames, 0 before an episode's first frame."""
         stack = self.body.stack
         if stack == 1:
             return self.of("frame", index)
@@ -113,13 +113,13 @@ class Ring:
         run = self._runs(step)
         frames = self.arrays["frame"][step % self.rows, run, environment]
         first = self.arrays["first"][step % self.rows, run, environment]
-        # A frame belongs where no episode begins behind it, up to the step itself.
+        # An older frame belongs to the stack if no episode begins after it, up to the step itself.
         begins_behind = np.logical_or.accumulate(first[..., :0:-1], axis=-1)[..., ::-1]
         frames[:, :, :-1][begins_behind] = 0
         return frames.reshape(*index.step.shape, stack * self.body.frame[0], *self.body.frame[1:])
 
     def whole(self, index: Index) -> NDArray[np.bool_]:
-        """Whether it holds these steps and all frames of what was shown then, (K, B)."""
+        """Whether the ring holds these steps and all frames of their observations, (K, B)."""
         here = (index.step >= self.oldest) & (index.step < self.end)
         goes_back = ~self.of("first", index)
         for back in range(1, self.body.stack):
@@ -129,9 +129,9 @@ class Ring:
         return here
 
     def since(self, step: int) -> list[slice]:
-        """The places of the steps from that one on, in their order: none, one or two slices of each of the `arrays`.
+        """The rows of all steps from `step` on, oldest first: at most two slices, valid for each of the `arrays`.
 
-        Of steps that are overwritten already, or lost, nothing is said: compare `step` with `oldest`.
+        Steps that were overwritten or lost are left out; compare `step` with `oldest` to detect them.
         """
         first = max(step, self.oldest)
         if first >= self.end:
@@ -140,24 +140,22 @@ class Ring:
         return [slice(begin, end)] if begin < end else [slice(begin, self.rows), slice(0, end)]
 
     def state(self) -> dict[str, int]:
-        """The counters; what they count is in `arrays`."""
+        """The counters; `bulk` returns the content."""
         return {"end": self.end, "held": self.held, "lost": self.lost}
 
     def bulk(self) -> dict[str, Array]:
-        """What it holds, name → the first rows (L or fewer, K, N, ...): the ring's own arrays, not copied; {} where it
-        holds nothing.
-        """
+        """The content, name → all written rows (≤ L, K, N, ...): views of the ring's arrays; {} if it is empty."""
         if self.empty:
             return {}
         written = min(self.end, self.rows)
         return {name: array[:written] for name, array in self.arrays.items()}
 
     def load(self, state: Mapping[str, int], bulk: Mapping[str, Array]) -> None:
-        """Goes back to what `state` and `bulk` gave, and keeps neither.
+        """Restores the ring from the results of `state` and `bulk`; keeps no reference to them.
 
-        bulk: its own arrays, filled already, or another's, which are copied; {} where it is gone. Then the ring is
-        empty as a new one, so that nothing of its rows is taken for steps, and `lost` is one more, unless it was empty
-        before. Raises ValueError where the bulk is another kind of ring's.
+        bulk: the arrays of this ring, already filled, or arrays of another ring, which are copied; {} if the content is
+        lost. Without content the ring is empty, as if new; `lost` increases by 1 if the ring had held steps. Raises
+        ValueError if the bulk has arrays of another shape, or lacks one.
         """
         end, held, lost = (int(state[name]) for name in ("end", "held", "lost"))
         if held and bulk:
@@ -175,12 +173,12 @@ class Ring:
         self.end, self.held, self.lost = end, held, lost
 
     def _runs(self, like: Array) -> Array:
-        """The number of the run at each place of something (K, ...)."""
+        """The index of each run, shaped (K, 1, ...) to broadcast against an array (K, ...)."""
         return np.arange(self.runs).reshape(-1, *(1,) * (like.ndim - 1))
 
 
 def bytes_of_step(body: Body) -> int:
-    """What a step of one environment takes in a ring."""
+    """The size in bytes of one step of one environment in a ring."""
     numbers = prod(body.frame) * np.dtype(body.dtype).itemsize + prod(body.action) * _action_type(body).itemsize
     return numbers + np.dtype(REWARD).itemsize + len(FLAGS)
 

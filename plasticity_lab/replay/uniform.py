@@ -1,4 +1,4 @@
-"""Steps drawn from a ring, each that can be learned from as likely as any other.
+"""Uniform sampling from a ring: every usable step has the same probability.
 
 Legend: K runs, B steps of a batch, D an observation's shape.
 """
@@ -15,16 +15,16 @@ from plasticity_lab.replay.n_step import NStep
 from plasticity_lab.replay.ring import EmptyMemory, Index, Ring
 
 TRIES = 8
-"""After this many draws without a usable step, all usable steps are counted and drawn from."""
+"""After this number of draws that include an unusable step, all usable steps are listed and sampled from."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What a batch is learned from.
+    """A batch of steps for one update.
 
-    observations, following (K, B, D), in the body's dtype: what was shown, and what was shown n steps later. actions
-    (K, B) or (K, B, A). returns, discount (K, B): the target is returns + discount · value(following). index: which
-    steps they are.
+    observations, following: (K, B, D), in the environment's dtype; observations of the steps and of n steps later.
+    actions: (K, B) or (K, B, A). returns, discount: (K, B); the target is returns + discount · value(following). index:
+    the steps.
     """
 
     observations: NDArray[Any]
@@ -36,11 +36,11 @@ class Batch:
 
 
 def drawn(ring: Ring, n_step: NStep, seeds: Sequence[int], size: int, *position: int, purpose: str = "replay") -> Index:
-    """`size` usable steps of each run, any as likely as any other, one perhaps twice.
+    """Samples `size` usable steps of each run uniformly, with replacement.
 
-    A function of the run's seed (K of them), the purpose and the position alone, and of what the run's own part of the
-    ring holds: no generator is kept, and a run draws the same in any pack. position: a new one for each batch, such as
-    the number of the update. Raises EmptyMemory where a run has no usable step.
+    The result depends only on the run's seed (K seeds), the purpose, the position and the run's part of the ring. No
+    generator is stored, and a run draws the same steps in any pack. position: different for each batch, such as the
+    number of the update. Raises EmptyMemory if a run has no usable step.
     """
     if ring.empty:
         raise EmptyMemory("The memory holds no step that could be learned from.")
@@ -63,13 +63,13 @@ def drawn(ring: Ring, n_step: NStep, seeds: Sequence[int], size: int, *position:
 
 
 def _named(ring: Ring, numbers: NDArray[np.int64]) -> Index:
-    """Numbers from 0 to held · N − 1, environment after environment of each step from the oldest on, as an index."""
+    """The index for numbers 0 … held · N − 1, which count all environments of the oldest step first."""
     steps, environments = np.divmod(numbers, ring.environments)
     return Index(ring.oldest + steps, environments)
 
 
 def batch_of(ring: Ring, n_step: NStep, index: Index, gamma: NDArray[np.float64]) -> Batch:
-    """What is to be learned from usable steps.  gamma: (K,)."""
+    """The batch of the given usable steps.  gamma: (K,)."""
     found = n_step.of(ring, index, gamma)
     return Batch(
         observations=ring.observations(index),
@@ -84,5 +84,5 @@ def batch_of(ring: Ring, n_step: NStep, index: Index, gamma: NDArray[np.float64]
 def sample(
     ring: Ring, n_step: NStep, seeds: Sequence[int], size: int, gamma: NDArray[np.float64], *position: int
 ) -> Batch:
-    """A batch of steps drawn from the ring.  Raises EmptyMemory."""
+    """A batch of steps sampled uniformly from the ring.  Raises EmptyMemory."""
     return batch_of(ring, n_step, drawn(ring, n_step, seeds, size, *position), gamma)
