@@ -24,9 +24,9 @@ MOST_RUNS = 1_000_000
 class Vocabulary:
     """The words that a command can have.
 
-    options: of each group. components: groups whose options have settings. keys: all other keys. texts: keys whose
-    value is a text even if it looks like a number. several: groups of which a list of options can be chosen → their
-    options that cannot be in a list.
+    options: group → the names of its options. components: groups with options that have settings. keys: all other keys.
+    texts: keys with a text as value, even if it looks like a number. several: groups that take a list of options →
+    their options that cannot be in a list.
     """
 
     options: Mapping[str, Sequence[str]]
@@ -72,8 +72,7 @@ def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
             )
         if word.rstrip().endswith("="):
             raise ConfigError(
-                f"'{shown(word)}' has no value, perhaps because a shell variable is empty; write it right after the =, "
-                "null for none."
+                f"'{shown(word)}' has no value (is a shell variable empty?); write it right after the =, null for none."
             )
         said[key] = shown(word)
         if key in vocabulary.options:
@@ -122,7 +121,7 @@ def instead(name: str, options: Collection[str]) -> str:
     """The end of a sentence about a name that does not exist: the one that may be meant, and all there are."""
     near = meant(name, options)
     hint = f" (did you mean {near}?)" if near else ""
-    return f"{hint}; there are {', '.join(options)}" if options else "; there is none"
+    return f"{hint}; there are {', '.join(options)}" if options else "; no other exists"
 
 
 def meant(name: str, options: Collection[str]) -> str | None:
@@ -132,7 +131,7 @@ def meant(name: str, options: Collection[str]) -> str | None:
 
 
 def _options(override: Override, word: str, options: Sequence[str], alone: Collection[str] | None) -> list[str]:
-    """The options that a word names.  alone: where lists of them can be chosen too, those that stand alone."""
+    """The options that a word names.  alone: the options that cannot be in a list; None if the group takes no lists."""
     group, value = override.key_or_group, override.value()
     if isinstance(value, Glob):
         names = value.filter(sorted(options))
@@ -198,13 +197,13 @@ def _check_key(key: str, vocabulary: Vocabulary) -> None:
 
 
 def values_of(override: Override, word: str) -> list[Any]:
-    """The values of a sweep, in order.  Raises ConfigError where it is none, names none or too many."""
+    """The values of a sweep, as listed.  Raises ConfigError for a word that is no sweep, or has none or too many."""
     sweep, key = override.value(), override.key_or_group
     if not isinstance(sweep, ChoiceSweep | RangeSweep):
         raise ConfigError(f"'{word}' is not a list of values; write {key}=one,other or =range(0,5).")
     if isinstance(sweep, RangeSweep):
         check_count({key: _length(sweep, word)})
-        # Of range(0,1,0.5) it is 0.5 that is no seed, and not 0.
+        # In seed=range(0,1,0.5) only 0.5 is refused: 0.0 becomes the seed 0.
         return [
             int(value) if isinstance(value, float) and value.is_integer() else value
             for value in override.sweep_iterator()
@@ -218,7 +217,7 @@ def values_of(override: Override, word: str) -> list[Any]:
 
 
 def check_count(axes: Mapping[str, int]) -> None:
-    """Raises ConfigError where the product of the axes, key → number of its values, is more than a command may name."""
+    """Raises ConfigError if the product of the axes, key → number of its values, is more than MOST_RUNS."""
     total = prod(axes.values())
     if total <= MOST_RUNS:
         return
@@ -248,7 +247,7 @@ def _large(count: int) -> str:
     return f"{count:,}" if count < 10**15 else "more than a million billion"
 
 
-# A range in which a setting's best value is searched, as Hydra's grammar writes it.
+# Ranges for a search of a setting's best value, in Hydra's grammar.
 #
 # `interval(0,1)`; `int(interval(4,16))`, whole numbers; `tag(log,interval(1e-5,1e-2))`, searched in its logarithm.
 

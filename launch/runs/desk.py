@@ -1,4 +1,4 @@
-"""Resolved runs: everything that can change a run's numbers, typed and checked, and the id that stands for it."""
+"""Resolved runs: everything that can change a run's numbers, typed and checked, with the run's id."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,7 +43,7 @@ class Desk:
     def check_fit(self, parts: Mapping[str, Part]) -> None:
         """Raises ConfigError if the agent cannot learn the benchmark, Misfit if an intervention has nothing to work on.
 
-        parts: of this desk.
+        parts: made by this desk.
         """
         _check_units(parts)
         agent, benchmark = parts["agent"], parts["benchmark"]
@@ -97,7 +97,7 @@ def runs_of(parts: Mapping[str, Part], numbers: Iterable[Numbers], asked: Mappin
 
 
 def _by_group(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Settings by address → by group: of several options their names together, and the settings of each."""
+    """Settings by address → by group. Options of one group become one entry: joined names, each one's settings."""
     found: dict[str, Any] = {}
     for address, own in settings.items():
         group, option = group_of(address), option_of(address)

@@ -1,4 +1,4 @@
-"""Reading one YAML file of conf/, or of a folder of hydra.searchpath, and refusing what Hydra would stumble over."""
+"""Reading one YAML file of conf/, or of a folder of hydra.searchpath; contents that Hydra cannot read are refused."""
 
 import io
 import re
@@ -20,7 +20,7 @@ PACKAGE = re.compile(r"^\s*#\s*@package\b\s*(\S*)", re.MULTILINE)
 
 
 def folder_of(schema: str, path: str) -> Traversable:
-    """A folder in which Hydra looks for options: on the disk, or in a Python package.  Raises ConfigError."""
+    """A folder of Hydra's search path: on disk, or in a Python package.  Raises ConfigError for a missing one."""
     if schema != "pkg":
         return Path(path)
     try:
@@ -45,7 +45,7 @@ def options_in(folders: Iterable[Traversable], group: str) -> list[str]:
 
 
 def option_in(file: Traversable) -> Mapping[str, Any]:
-    """The keys and values of an option's file, its references filled in unless a defaults list stands in it.
+    """The keys and values of an option's file; references are resolved unless the file has a defaults list.
 
     Raises ConfigError for a file that holds something else, and for a @package line.
     """
@@ -72,9 +72,9 @@ def benchmarks_in(experiment: str, folders: Sequence[Traversable], above: Collec
     sweeper = (hydra.get("sweeper") or {}) if isinstance(hydra, Mapping) else None
     if not isinstance(sweeper, Mapping) or "mode" in hydra or not _has_words(sweeper):
         raise ConfigError(
-            f"{file}: of hydra's keys an experiment sets sweeper.params, key: value for each word, sweeper.arms, a "
-            "list of such words, sweeper.for_benchmark, and those of launcher; runs are always resolved by our own "
-            "sweeper."
+            f"{file}: an experiment may set these of hydra's keys: sweeper.params (key: value for each word), "
+            "sweeper.arms (a list of such words), sweeper.for_benchmark, and the keys of launcher; runs are always "
+            "resolved by our own sweeper."
         )
     named = [item for item in content.get("defaults", []) if isinstance(item, str) and item not in (experiment, *above)]
     of_bases = [benchmarks_in(item, folders, (experiment, *above)) or () for item in named]
@@ -96,7 +96,7 @@ def _has_words(sweeper: Mapping[str, Any]) -> bool:
 
 
 def _read(file: Traversable) -> tuple[Mapping[str, Any], str | None]:
-    """A file's content, and what its @package line names."""
+    """A file's content, and the package on its @package line; None without such a line.  Raises ConfigError."""
     try:
         text = file.read_text(encoding="utf-8")
         found = OmegaConf.load(io.StringIO(text))
@@ -119,7 +119,7 @@ def _read(file: Traversable) -> tuple[Mapping[str, Any], str | None]:
 
 
 def _check_defaults(file: Traversable, defaults: Any) -> None:
-    """Raises ConfigError for what is no defaults list of Hydra's: names of files, and group: name."""
+    """Raises ConfigError unless the defaults list has only names of files and items of the form group: name."""
     for item in defaults if isinstance(defaults, list) else [defaults]:
         names = list(item.values()) if isinstance(item, Mapping) else [item]
         if not isinstance(defaults, list) or len(names) != 1 or not isinstance(names[0], str):

@@ -11,13 +11,13 @@ from plasticity_lab.run import JOINED
 
 
 class Group(Strict):
-    """A group whose options name a class and its settings.
+    """A group of conf/; each of its options names a class and the settings of the class.
 
-    base: of these classes. neutral: the option that stays out of the run id, so that a group added later changes no id
-    of a run without it. auto: the key of the benchmark's file that gives the meaning of the choice `auto`. tagged:
-    whether W&B's tags have the option's name. several: whether a list of options can be chosen, without the neutral one
-    and `auto`. science: whether the group can change a run's numbers; a group that cannot is no part of the id, and all
-    runs of a command have the same option.
+    base: the base class of all these classes. neutral: the option that is left out of the run id. So a group added
+    later changes no existing id. auto: the key of the benchmark's file that defines the choice `auto`. tagged: whether
+    W&B's tags have the option's name. several: whether a list of options can be chosen; the neutral option and `auto`
+    cannot be in it. science: whether the group can change a run's numbers. If it cannot, it is no part of the id, and
+    all runs of a command have the same option.
     """
 
     base: str
@@ -61,22 +61,22 @@ class Extras(Strict):
 
 
 class Activation(Extras):
-    """grids: the named grids of `hyperparams=grid`, whose values `values.grids` reads."""
+    """grids: the named grids of `hyperparams=grid`; `values.grids` reads their values."""
 
     grids: dict[str, Any] | None = None
 
 
 class Intervention(Extras):
-    """strengths: those of `hyperparams=grid`, in their order.
+    """strengths: the strengths that `hyperparams=grid` tries, one after another.
 
-    If the published table of an intervention has no row for a place, `hyperparams=best` takes the middle one.
+    If an intervention's published table has no row for a place, `hyperparams=best` takes the middle one.
     """
 
     strengths: list[float] | None = Field(default=None, min_length=1)
 
 
 class Diagnostic(Extras):
-    """members: the options of a set, some of which may be sets. Each member that has a setting of the set gets it."""
+    """members: the options of a set, or further sets. Each member that has a setting of the set gets its value."""
 
     members: list[str] | None = Field(default=None, min_length=1)
 
@@ -93,7 +93,7 @@ class Beside(Extras):
 class BenchmarkAlone(Beside):
     """Keys of the benchmark's file that rules read.
 
-    stand_in: the benchmark whose published values are used if this one has none. default_grid: the grid of
+    stand_in: another benchmark; its published values are used if this one has none. default_grid: the grid of
     `hyperparams=grid`.
     """
 
@@ -107,9 +107,10 @@ Benchmark = create_model("Benchmark", __base__=BenchmarkAlone, **_AUTO)
 
 
 class Grid(Extras):
-    """Learning rates, which are tried with the shapes that activations list.
+    """Learning rates, tried with the shapes that activations list.
 
-    shapes: the name under which activations list them; null: the grid's own. unite: a published table of more shapes.
+    shapes: the name of these lists in the activations' files; null: the name of the grid. unite: a published table with
+    more shapes.
     """
 
     shapes: str | None = None
@@ -120,8 +121,8 @@ class Grid(Extras):
 class GridWithIntervention(Extras):
     """Runs with an intervention: its strengths × learning rates, at one shape of each activation.
 
-    look_up: the published tables of that shape. learning_rates: in addition to the grid's. unite: a published table of
-    rates and strengths, whose row is tried too.
+    look_up: the published tables with that shape. learning_rates: tried in addition to the grid's. unite: a published
+    table of rates and strengths; its row is tried too.
     """
 
     look_up: str | list[str]
@@ -130,17 +131,17 @@ class GridWithIntervention(Extras):
 
 
 class Hyperparams(Extras):
-    """The source of shape parameters and learning rates; if nothing is set, the options' own files.
+    """The source of shape parameters and learning rates; if no key is set, the options' own files.
 
-    look_up: a table of published values, a file of conf/published/ or an absolute path; or several of them. grids: the
-    named grids, and grid: the one to use (None: the benchmark's own). optimizers: the learning rates are for these;
-    others keep their own (None: they are for all). metric: selects the best runs of a store: the name of a summary with
-    a better direction, or `headline`, the agent's own. with_intervention: a table of the rates and strengths of runs
-    with an intervention. grid_with_intervention: the grid of these runs.
+    look_up: one or several tables of published values, each a file of conf/published/ or an absolute path. grids: the
+    named grids. grid: the one to use; None: the benchmark's `default_grid`. optimizers: the optimizers that get the
+    learning rates; the others keep their defaults. None: all get them. metric: selects the best runs of a store: the
+    name of a summary with a better direction, or `headline` for the agent's main metric. with_intervention: a table of
+    the rates and strengths of runs with an intervention. grid_with_intervention: the grid of these runs.
 
-    trials: how many settings a search tries of each combination of choices, looking for the best `metric`. sampler,
-    sampler_seed: propose the trials. batch: how many trials are trained at once (None: as many as a pack is wide, or
-    one a worker). early_stopping: whether runs are stopped that do worse than the median of earlier ones.
+    trials: the number of settings that a search tries for each combination of choices, to find the best `metric`.
+    sampler, sampler_seed: propose the trials. batch: the number of trials trained at once; None: as many as a pack is
+    wide, or one per worker. early_stopping: whether to stop runs that do worse than the median of earlier ones.
     """
 
     look_up: str | list[str] | None = None
@@ -172,7 +173,7 @@ class Schedule(Extras):
 
 
 RULES: dict[str, type[Extras]] = {"hyperparams": Hyperparams, "protocol": Protocol, "schedule": Schedule}
-"""The groups whose options name the sources of settings → the content of their files."""
+"""The groups with options that name the sources of settings → the content of their files."""
 
 EXTRAS: dict[str, type[Extras]] = {
     "activation": Activation,

@@ -47,9 +47,10 @@ class Option:
 class Options:
     """The options of conf/, and of the folders of hydra.searchpath, for one command.
 
-    chosen: the default option of each group: the experiment's, else config.yaml's. experiment: its name as typed, with
-    or without a benchmark at the end (`launch.runs.presets`). settings: the other keys of config.yaml, by dotted name.
-    notes: a line for each file that is not read, because a file of another folder has its name.
+    chosen: the default option of each group: the experiment's, or config.yaml's if the experiment names none.
+    experiment: its name as typed, with or without a benchmark at the end (`launch.runs.presets`). settings: the other
+    keys of config.yaml, by dotted name. notes: a line for each file that is not read, because a file of another folder
+    has its name.
     """
 
     def __init__(self, loader: ConfigLoader, config: DictConfig, experiment: str | None = None) -> None:
@@ -70,7 +71,7 @@ class Options:
             self._check_experiment(file)
 
     def option(self, group: str, name: str) -> Option:
-        """One option.  Raises ConfigError if there is none, or if its file sets anything outside its group."""
+        """One option.  Raises ConfigError if it does not exist, or if its file sets anything outside its group."""
         if (group, name) not in self._read:
             self._read[group, name] = option_of(group, name, self._content(group, name))
             self._note_hidden(group, name)
@@ -119,7 +120,7 @@ class Options:
 
 
 def classes_of(group: str) -> list[type[Component]]:
-    """The classes that the files of our own conf/ name for a group, in the order of the files.  Raises ConfigError."""
+    """The classes that the files of conf/ name for a group, sorted by file name.  Raises ConfigError."""
     files = sorted((CONF / group).glob("*.yaml"))
     targets = [option_of(group, file.stem, option_in(file)).target for file in files]
     return [load(target) for target in dict.fromkeys(targets) if target is not None]

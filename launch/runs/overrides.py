@@ -16,7 +16,7 @@ from plasticity_lab.records.settings import Settings
 from plasticity_lab.run import JOINED, Run
 
 NOTHING_LEFT = ("hyperparams=default", "protocol=as_published", "schedule=full")
-"""The rules under which nothing is looked up, set or capped: every value stands in the overrides already."""
+"""The rules that look up, set and cap nothing: the overrides already give every value."""
 
 
 NEVER_SAID = {"stopping"}
@@ -24,7 +24,7 @@ NEVER_SAID = {"stopping"}
 
 
 def overrides_of(run: Run, command: Settings) -> list[str]:
-    """The overrides that compose to exactly this run; a value is forced where an option's file does not name it."""
+    """The overrides that compose to exactly this run; `++` adds a value even if the option's file does not name it."""
     words = [word for group in COMPONENTS for word in _chosen(run, group)]
     words += NOTHING_LEFT
     for address in run.targets:
@@ -37,7 +37,7 @@ def overrides_of(run: Run, command: Settings) -> list[str]:
 
 
 def _chosen(run: Run, group: str) -> list[str]:
-    """The words that choose the run's option of a group, or several, each of which Hydra puts below the group."""
+    """The words that choose the run's option of a group; several options are each placed below the group."""
     addresses = run.addresses(group)
     if addresses == [group]:
         return [f"{group}={run.name(group)}"]

@@ -63,13 +63,13 @@ def has_setting(name: str, parts: Mapping[str, Option]) -> bool:
 def _place_of(name: str, parts: Mapping[str, Option]) -> tuple[str, str]:
     group, _, rest = name.partition(".")
     option, dot, setting = rest.partition(".")
-    if group in parts:  # a single option, whose name may be said
+    if group in parts:  # a single option; the name may include it
         return (group, setting) if dot and option == parts[group].name else (group, rest)
     addresses = {part.name: address for address, part in parts.items() if group_of(address) == group}
     choice = f"{group}=[{','.join(addresses)}]"
     if not dot:
         having = [f"{address}.{rest}" for address in addresses.values() if _has(parts[address], rest)]
-        right = f"say whose it is: {' or '.join(having)}" if having else "none of them has such a setting"
+        right = f"name the option: {' or '.join(having)}" if having else "none of them has such a setting"
         raise ConfigError(f"{name}: {choice} holds several options; {right}.")
     if option not in addresses:
         raise ConfigError(f"{name}: {choice} holds no option {option}; it holds {' and '.join(addresses)}.")
@@ -81,7 +81,7 @@ def _has(option: Option, setting: str) -> bool:
 
 
 def before_hyperparams(options: Mapping[str, Option], schedule: Schedule, protocol: Protocol) -> Nodes:
-    """The settings of each component before values of `hyperparams`, of the experiment and of the command line."""
+    """The settings of each component before those from `hyperparams`, the experiment and the command line."""
     nodes = {address: completed(option) for address, option in options.items()}
     for option in options.values():
         for group, by_option in getattr(option.extras, "default_settings", {}).items():

@@ -48,9 +48,9 @@ def preset_of(sweeper: Mapping[str, Any], benchmark: str | None) -> Preset:
 
 
 def without_benchmark(name: str, folders: Sequence[Traversable]) -> tuple[str, str | None]:
-    """The name of an experiment's file, and the benchmark at the end of a name that has none, as in NAME_games.
+    """The file of an experiment, and the benchmark at the end of the name, as in NAME_games; None if it ends with none.
 
-    folders: those of the options. Raises ConfigError for a file that is no experiment.
+    folders: the folders of options. Raises ConfigError for a file that is no experiment.
     """
     stem, _, benchmark = name.rpartition("_")
     if benchmarks_in(name, folders) is None and benchmark in (benchmarks_in(stem, folders) or ()):

@@ -24,7 +24,7 @@ def remarks(runs: Sequence[Run]) -> list[str]:
 
 
 def same_functions(runs: Sequence[Run]) -> list[str]:
-    """A line that says how many runs need not be trained, since other settings name the same function; else none."""
+    """One line with the number of runs saved, since their settings name another run's function; no line if it is 0."""
     saved = Counter[str]()
     for run in runs:
         saved[run.science["activation"]["name"]] += sum("settings" in asked for asked in run.asked_as)
@@ -38,7 +38,7 @@ def same_functions(runs: Sequence[Run]) -> list[str]:
 
 
 def _cautions(runs: Sequence[Run]) -> list[str]:
-    """A line for each caution about what the runs measure, with its benchmarks."""
+    """A line for each caution about a measurement of the runs, with its benchmarks."""
     found: dict[str, dict[str, None]] = {}
     for run in runs:
         benchmark = run.science["benchmark"]

@@ -33,11 +33,11 @@ Choice = tuple[str, str]
 
 @dataclass(frozen=True)
 class Request:
-    """A command's words, read before any option is.
+    """A command's words, before any option is read.
 
-    choices: group → the options named. numbers: of its runs. swept: a component's setting, by its dotted name → its
-    values. adjusted: the settings of rules, by their dotted names. settings: how its runs are computed. lacking: dotted
-    name of a setting → the choices of its group that do not have it.
+    choices: group → the options named. numbers: the seeds and the precision of each of its runs. swept: dotted name of
+    a component's setting → its values. adjusted: dotted name of a rule's setting → its value. settings: how its runs
+    are computed. lacking: dotted name of a setting → the choices of its group that do not have it.
     """
 
     choices: Mapping[str, Sequence[str]]

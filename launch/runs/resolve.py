@@ -32,7 +32,7 @@ from plasticity_lab.run import Run, group_of
 
 @dataclass(frozen=True)
 class Resolved:
-    """The runs that a command asks for, the lines to say once, and the settings by which the runs are computed."""
+    """The runs that a command asks for, the lines to print once, and the settings for computing the runs."""
 
     runs: list[Run]
     notes: list[str]
@@ -64,7 +64,7 @@ def _check_no_range(request: Request) -> None:
     ranges = [key for key, values in request.swept.items() if any(isinstance(value, Range) for value in values)]
     if ranges:
         raise ConfigError(
-            f"{ranges[0]} is given a range, in which hyperparams=search looks for the best value; several values are "
+            f"{ranges[0]} is given a range; only hyperparams=search looks for a best value in it. Several values are "
             f"written {ranges[0]}=one,other."
         )
 
@@ -94,7 +94,7 @@ class Sources:
             if address != option.group and COMPONENTS[option.group].science:
                 raise ConfigError(
                     f"hyperparams finds values for one {option.group}, and here {address} is one of several; with "
-                    "hyperparams=default they have those of their files, and what is typed."
+                    "hyperparams=default they keep the values of their files and of the command line."
                 )
         if name not in self._made:
             self._made[name] = self._source(name)
@@ -121,7 +121,8 @@ class Sources:
 def runs_named(options: Options, request: Request, sources: Sources, left_out: dict[str, None]) -> Iterator[Run]:
     """A run for each combination of choices, values, values found by `hyperparams`, and numbers; some may be equal.
 
-    left_out: gets a sentence for each combination of a larger sweep whose options do not fit together.
+    left_out: gets a sentence for each combination with options that do not fit together. Raises Misfit instead if the
+    command names one head and one intervention.
     """
     desk, count = Desk(), 0
     for names in itertools.product(*request.choices.values()):
@@ -157,9 +158,9 @@ def _part(desk: Desk, address: str, option: Option, settings: Mapping[str, Any])
 
 
 def check_columns(parts: Mapping[str, Part]) -> None:
-    """Raises ConfigError for a column that two diagnostics have, or that the runs have without them.
+    """Raises ConfigError if two diagnostics have the same column, or a diagnostic has a column of runs without it.
 
-    parts: of a run, by address. Columns of single layers are not known yet.
+    parts: the components of a run, by address. Columns of single layers are not known yet.
     """
     neutral = COMPONENTS[DIAGNOSTICS].neutral
     diagnostics = {
@@ -191,7 +192,7 @@ def _check_columns(diagnostics: Mapping[str, Part], parts: Mapping[str, Part]) -
             built[name].columns([])
         except Exception as error:  # an own class can raise anything
             raise ConfigError(
-                f"diagnostics={name}: its 'columns' fails where it is given no units "
+                f"diagnostics={name}: its 'columns' fails if it is given no units "
                 f"({type(error).__name__}: {error}); "
                 "before the network is known it must return the columns of the whole network."
             ) from error
@@ -201,10 +202,10 @@ def _check_columns(diagnostics: Mapping[str, Part], parts: Mapping[str, Part]) -
 
 
 def with_data(found: Resolved, typed: Sequence[str]) -> Resolved:
-    """Without the runs of benchmarks that a preset names and whose data are not on this machine; a note names these.
+    """Without the runs on a preset's benchmarks that lack their data on this machine; a note names these benchmarks.
 
-    typed: the command's own words about runs. A benchmark that was typed stays, and so do all in a plan that is only
-    shown. If no benchmark has its data, all stay too: training names the missing files.  Raises ConfigError.
+    typed: the command's own words about runs. A typed benchmark stays, and so do all in a dry run. If no benchmark has
+    its data, all stay too: training names the missing files. Raises ConfigError.
     """
     named = any(word.partition("=")[0] == "benchmark" for word in typed)
     if found.settings.dry_run or named or found.runs[0].asked_as[0]["experiment"] is None:

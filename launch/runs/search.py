@@ -23,14 +23,14 @@ from plasticity_lab.records.settings import Settings
 from plasticity_lab.run import Run, group_of
 
 SAME_FOR_ALL = ("benchmark", "perturbation", "diagnostics")
-"""Groups whose settings cannot be searched: trials are compared on the same tasks and measurements."""
+"""Groups with settings that cannot be searched: trials are compared on the same tasks and measurements."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """One combination of choices, of which some settings are searched.
+    """One combination of choices, with some settings to search.
 
-    name: in words. measure: its mean over the seeds is to be as good as possible.
+    name: in words. measure: the search improves its mean over the seeds.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Search:
 
     @cached_property
     def id(self) -> str:
-        """Equal for commands that search alike; more trials, or more at once, go on with the same search."""
+        """Equal for commands with the same search. A command with more trials, or a larger batch, continues it."""
         return hashlib.sha256(canonical_json(self.about).encode()).hexdigest()[:12]
 
     @cached_property
@@ -163,10 +163,10 @@ def _study(options: Options, request: Request, requests: Sequence[Request]) -> t
 
 
 def _check(found: Search) -> None:
-    """Raises ConfigError for a range that reaches where a component takes no value, and for what no search can do."""
+    """Raises ConfigError for a range with values that a component refuses, and for settings that no search supports."""
     if found.settings.rerun:
         raise ConfigError(
-            "rerun=true trains finished runs again, and what a search tries next follows from them; give it without "
+            "rerun=true trains finished runs again, and a search chooses its next trials by them; give it without "
             "hyperparams=search, and the values of a trial instead of the ranges."
         )
     if found.settings.plan_only:

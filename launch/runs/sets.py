@@ -1,4 +1,4 @@
-"""Options that stand for several: `diagnostics=cheap` is a list of diagnostics, and a setting of it is one of each.
+"""Sets, options that name several others: `diagnostics=cheap` is a list of diagnostics; each gets the set's settings.
 
 Only groups that change no number have them (conf/groups.yaml, `science: false`): a set may grow without changing a run.
 """
@@ -21,17 +21,17 @@ Values = Mapping[str, Sequence[Any]]
 
 @dataclass(frozen=True)
 class _Member:
-    """An option that is no set, and the sets through which it was named, the innermost last."""
+    """An option that is no set, and the sets that led to it, the innermost last."""
 
     option: Option
     within: tuple[Option, ...]
 
 
 def spread(group: str, choice: str, said: Values, option_of: OptionOf) -> tuple[str, dict[str, Sequence[Any]]]:
-    """The choice with the members of its sets in their places, and what was said of the sets said of their members.
+    """The choice with its sets replaced by their members, and the values of each set passed to its members.
 
-    A setting without an option's name, as in `diagnostics.every=task`, is one of all options chosen that have it; what
-    is said of one option, or of a smaller set, counts more. Raises ConfigError for a setting that no member has.
+    A setting without an option's name, as in `diagnostics.every=task`, goes to all chosen options that have it. A value
+    for one option, or for a smaller set, takes precedence. Raises ConfigError for a setting that no member has.
     """
     names = COMPONENTS[group].names_in(choice)
     members: dict[str, _Member] = {}
@@ -59,7 +59,7 @@ def spread(group: str, choice: str, said: Values, option_of: OptionOf) -> tuple[
             continue
         first, dot, _ = key.partition(".")
         if dot and first not in sets:
-            others[f"{group}.{key}"] = values  # of a member, or of what is not chosen: `addresses` answers
+            others[f"{group}.{key}"] = values  # a member's, or an option's that is not chosen: `places_of` raises then
         else:
             of = first if dot else choice
             known = dict.fromkeys(setting for each in members.values() for setting in _settings(each.option))

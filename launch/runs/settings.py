@@ -15,7 +15,7 @@ from plasticity_lab.records.store import Store
 
 STORE = "PLASTICITY_STORE"
 TEXTS = ("store", "data", "tracking.project", "tracking.entity")
-"""The keys whose value is a text: `store=12` is a folder named 12."""
+"""The keys with a text as value: `store=12` is a folder named 12."""
 
 
 class Numbers(Strict):
@@ -33,7 +33,7 @@ def numbers(values: Mapping[str, Any]) -> Numbers:
 
 
 def settings(values: Mapping[str, Any]) -> Settings:
-    """The settings of one command, folders made absolute.  store null: $PLASTICITY_STORE, else ./store.
+    """The settings of one command, folders made absolute.  store null: $PLASTICITY_STORE, or ./store if it is not set.
 
     Raises ConfigError for a value out of range.
     """

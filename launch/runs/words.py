@@ -18,7 +18,7 @@ QUOTED = "quote the whole word, as in 'activation=glob(*)'"
 PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 TYPOGRAPHIC = set("“”„«»‘’‚")
 MEANINGS = set(",()[]{}'\"\\$")
-"""Signs that mean something to Hydra's grammar; a value without them can be taken as it stands, in quotes."""
+"""Signs with a meaning in Hydra's grammar; a value without them can be put in quotes unchanged."""
 NAME = re.compile(r"[+~]*[A-Za-z_]\w*([./@-]\w+)*", re.ASCII)
 """A key of Hydra's grammar."""
 ANOTHER_KEY = re.compile(r"\s[\w.+~/]+=")
@@ -28,7 +28,7 @@ TOO_LONG = re.compile(r"\d{4000}")
 def read(word: str) -> Override:
     """One word, parsed.  Raises ConfigError if it is not key=value.
 
-    A value with signs that the grammar takes only in quotes (`store=ü`, `store=~/runs`) is read as if it had them.
+    If a value has signs that the grammar takes only in quotes (`store=ü`, `store=~/runs`), the quotes are added.
     """
     hidden = next((sign for sign in word.strip() if unicodedata.category(sign) == "Cc"), None)
     if hidden is not None:
@@ -81,7 +81,7 @@ def why(word: str) -> str:
     if TYPOGRAPHIC & set(word):
         return "has typographic quotes, which no shell takes away; write ' or \""
     if not word.strip():
-        return "is an empty word, perhaps because a shell variable in quotes is empty; leave it out"
+        return "is an empty word (is a shell variable in quotes empty?); leave it out"
     if "=" not in word:
         if os.path.exists(word):
             return f"is the name of a file here, as when the shell puts names in the place of *; {QUOTED}"

@@ -1,1 +1,1 @@
-"""Where the values of shape parameters and learning rates come from: published, a grid, or selected."""
+"""The sources of shape parameters and learning rates: published tables, a grid, or a selection."""

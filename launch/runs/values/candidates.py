@@ -33,8 +33,8 @@ Study = dict[str, Any]
 class Candidate:
     """A finished or planned run.
 
-    settings: the selected ones. function: equal for settings that are the same function. summary: of its record, empty
-    where it diverged or is not finished. status: as its record has it, else waiting.
+    settings: the selected ones. function: equal for settings that are the same function. summary: from its record;
+    empty if it diverged or is not finished. status: from its record; waiting if it has none.
     """
 
     run: str
@@ -54,7 +54,8 @@ class Candidate:
 class Candidates:
     """The candidates of a store, which is read once.
 
-    options: today's; a run counts if they still give it the id it has. corrupt: what is wrong with unreadable records.
+    options: the current ones; a run counts if they still give it the same id. corrupt: the errors of unreadable
+    records.
     """
 
     def __init__(self, options: Options, store: Store) -> None:
@@ -82,7 +83,7 @@ class Candidates:
     def study_of(self, place: Combination, precision: str) -> Study:
         """The settings that a candidate must share with a place: all except selected ones that are not typed.
 
-        Raises ConfigError for what is typed wrongly.
+        Raises ConfigError for a wrong value on the command line.
         """
         parts = {
             group: self._desk.part(group, part.name, part.target or "", place.nodes[group])
@@ -106,7 +107,7 @@ class Candidates:
             if run_of(parts, seeds, {}).id != record["run"]:
                 return None
         except (ConfigError, KeyError):
-            return None  # of an option or a setting that is gone
+            return None  # its option or one of its settings no longer exists
         chosen = {
             group: {name: value for name, value in parts[group].science.items() if name in names}
             for group, names in CHOSEN.items()
@@ -135,9 +136,9 @@ def effective(seeds: Numbers) -> Seeds:
 
 
 def differing(candidate: Candidate, study: Study) -> dict[str, tuple[Any, Any]]:
-    """Where a candidate is not what a place asks for: dotted key → its value and the wanted one."""
+    """The differences between a candidate and a place's study: dotted key → the candidate's and the wanted value."""
     own = {f"{group}.{name}": value for group, each in candidate.settings.items() for name, value in each.items()}
-    # What is selected is compared only where it is typed, and so stands in the place's study.
+    # Selected settings are compared only if they are typed, and so are in the place's study.
     theirs = {**{key: value for key, value in own.items() if key in study}, **candidate.study}
     pairs = {key: (theirs.get(key), study.get(key)) for key in sorted(theirs.keys() | study.keys())}
     return {key: (one, other) for key, (one, other) in pairs.items() if one != other}
@@ -147,7 +148,7 @@ def _held(
     records: Iterable[Mapping[str, Any]], plans: Iterable[Plan]
 ) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
     """(activation, benchmark) → records, and planned runs that have none; no reports of a selection."""
-    # A whole record is many times as large as what is compared of it.
+    # A whole record is many times as large as its compared keys.
     runs = {record["run"]: {key: record[key] for key in COMPARED} for record in records}
     for plan in plans:
         for run in plan.runs.values():

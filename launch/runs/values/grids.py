@@ -1,7 +1,7 @@
 """hyperparams=grid: the settings of an activation that its file's named grids list, × learning rates.
 
-A grid says which of its values are the paper's and which are ours; within each, a block of axes is their product, and
-several blocks stand side by side. An axis may move several settings together: `lower, upper: [[0.1, 0.3], [0.6, 0.8]]`.
+A grid lists the paper's values and ours separately. In each, a block of axes means their product, and several blocks
+are tried one after another. An axis may move several settings together: `lower, upper: [[0.1, 0.3], [0.6, 0.8]]`.
 """
 
 import itertools
@@ -21,11 +21,11 @@ SOURCES = ("paper", "ours")
 
 Settings = dict[str, Any]
 Block = Mapping[tuple[str, ...], Sequence[Sequence[Any]]]
-"""Axes whose product is meant: the settings that move together → their values, each as long as the settings."""
+"""Axes of a product: the settings that move together → their values, each as long as the settings."""
 
 
 class Grids:
-    """The grids of the activations of one command, and what there is to say about them."""
+    """The grids of one command's activations, and notes about them."""
 
     def __init__(self) -> None:
         self._published = PublishedValues()
@@ -60,13 +60,13 @@ class Grids:
             lines.append(f"hyperparams: there is no grid {grid} for {', '.join(names)}; their defaults are used.")
         for intervention in self._without_strengths:
             lines.append(
-                f"hyperparams: intervention={intervention} lists no strengths to try; it keeps its own, or what "
-                "intervention.strength says."
+                f"hyperparams: intervention={intervention} lists no strengths to try; it keeps its default, or "
+                "the value of intervention.strength."
             )
         return lines + self._published.notes()
 
     def _with_intervention(self, place: Combination, tried: GridWithIntervention) -> Iterator[FoundValues]:
-        """Strengths × learning rates, and what is published for the place; all at the activation's published shape."""
+        """Strengths × learning rates, and the place's published values; all at the activation's published shape."""
         shape = unpinned(self._published.row(tried.look_up, place) or {}, place).get("activation", {})
         rates_are_ours = self._published.rates_are_for(place)
         every_rate = dict.fromkeys([*self._grid(place)[1].learning_rates, *tried.learning_rates])
@@ -99,7 +99,7 @@ class Grids:
         return name, grids[name]
 
     def _shapes(self, place: Combination, name: str, table: str | None) -> list[Settings]:
-        """The shapes of the grid, then those of the published table; equal ones come to one run later."""
+        """The shapes of the grid, then the published table's; equal ones become one run later."""
         activation = place.activation
         grids = extras_of(activation, Activation).grids or {}
         shapes: list[Settings] = [{}]
@@ -125,10 +125,10 @@ class Grids:
 
 
 def blocks(activation: str, name: str, grid: Any) -> list[Block]:
-    """A named grid as an activation's file has it, in blocks.  Raises ConfigError for what is no grid."""
+    """The blocks of a named grid in an activation's file.  Raises ConfigError if the content is no grid."""
     where = f"activation={activation}: grids.{name}"
     if not isinstance(grid, Mapping) or not grid or set(grid) - set(SOURCES):
-        raise ConfigError(f"{where} must say whose its values are, under {' or '.join(SOURCES)}.")
+        raise ConfigError(f"{where} must list its values by source, under {' or '.join(SOURCES)}.")
     found = []
     for content in grid.values():
         for block in content if isinstance(content, list) else [content]:

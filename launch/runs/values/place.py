@@ -15,11 +15,11 @@ AnyExtras = TypeVar("AnyExtras", bound=Extras)
 
 @dataclass(frozen=True)
 class Combination:
-    """One combination of choices for which values are wanted.
+    """One combination of choices that needs values.
 
-    rule: what the option of `hyperparams` says. parts: address → the option chosen (see `Run.targets`). nodes: the
-    settings of each, with the values that experiment and command line give. pinned: the dotted names of the settings
-    that have such a value, which nothing replaces.
+    rule: the content of the option of `hyperparams`. parts: address → the option chosen (see `Run.targets`). nodes:
+    address → its settings, with the values from the experiment and the command line. pinned: the dotted names of the
+    settings with such a value; no source replaces it.
     """
 
     rule: Hyperparams
@@ -61,7 +61,7 @@ class Source(Protocol):
 def extras_of(option: Option, kind: type[AnyExtras]) -> AnyExtras:
     """The content of an option's file besides settings.  Raises TypeError for an option of another group."""
     if not isinstance(option.extras, kind):
-        raise TypeError(f"{option.group}={option.name} has {type(option.extras).__name__} beside its settings.")
+        raise TypeError(f"{option.group}={option.name} has {type(option.extras).__name__} in addition to its settings.")
     return option.extras
 
 

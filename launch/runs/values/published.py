@@ -19,7 +19,7 @@ from plasticity_lab.errors import ConfigError
 COLUMNS = ("benchmark", "activation", "lr", "hyperparameters")
 COLUMNS_WITH_INTERVENTION = ("intervention", "benchmark", "activation", "lr", "strength")
 SAID = "published_with_intervention"
-"""The key under which a record says that a value was not published, or is doubtful."""
+"""The key of a record's remark that a value was not published, or is doubtful."""
 
 Rows = Mapping[tuple[str, str], Values]
 """(benchmark, activation) → published values."""
@@ -65,14 +65,14 @@ class PublishedValues:
             if twice := rows.keys() & self._rows[name].keys():
                 benchmark, activation = min(twice)
                 raise ConfigError(
-                    f"hyperparams: {activation} on {benchmark} stands in {name} and in a table before it; of such rows "
-                    "there can be one."
+                    f"hyperparams: {activation} on {benchmark} appears in {name} and in a table before it; only "
+                    "one table may have it."
                 )
             rows |= self._rows[name]
         return rows
 
     def row(self, names: str | Sequence[str], place: Combination) -> Values | None:
-        """The row of an activation on a benchmark, or on its stand-in, in some tables; None if there is none."""
+        """The row of an activation on a benchmark, or on its `stand_in`, in some tables; None if no table has it."""
         rows, benchmark = self.rows_of(names), place.benchmark.name
         source = _benchmark_in(rows, place)
         if source is not None and source != benchmark:
@@ -83,7 +83,7 @@ class PublishedValues:
         return row
 
     def row_with_intervention(self, table: str, place: Combination) -> Values | None:
-        """The row of an activation on a benchmark, or on its stand-in, with the place's intervention; None if none."""
+        """The row of an activation on a benchmark, or on its `stand_in`, with its intervention; None if missing."""
         if table not in self._rows_with_intervention:
             self._rows_with_intervention[table] = read_with_interventions(self._folder / table)
         rows = self._rows_with_intervention[table].get(place.parts["intervention"].name, {})
@@ -114,7 +114,7 @@ class PublishedValues:
             is_in_table = name in self._rows_with_intervention[table]
             middle = {"strength": listed[len(listed) // 2]} if listed and is_in_table else {}
             strength = {**place.nodes["intervention"], **({} if is_typed else middle)}["strength"]
-            places = self._missing_with.setdefault(f"with {name}, whose strength is {strength:g}", {})
+            places = self._missing_with.setdefault(f"with {name} at the strength {strength:g}", {})
             places.setdefault(place.benchmark.name, {})[place.activation.name] = None
             return {"intervention": middle}, {SAID: f"nothing, so the learning rate without it, strength {strength:g}"}
         strength = row["intervention"]["strength"]
@@ -138,7 +138,7 @@ class PublishedValues:
         return False
 
     def notes(self) -> list[str]:
-        """Stand-ins, misses, doubtful strengths, and optimizers without published rates, in one line each."""
+        """Used `stand_in`s, misses, doubtful strengths, and optimizers without published rates, in one line each."""
         lines = []
         if self._stand_ins:
             pairs = ", ".join(f"{source} for {name}" for name, source in self._stand_ins.items())
@@ -152,14 +152,14 @@ class PublishedValues:
         lines += [f"hyperparams: {words}." for words in self._doubtful]
         for optimizer, optimizers in self._other_optimizers.items():
             lines.append(
-                f"hyperparams: the published learning rates are for {optimizers}; {optimizer} keeps its own, or what "
-                "optimizer.lr says."
+                f"hyperparams: the published learning rates are for {optimizers}; {optimizer} keeps its default, or "
+                "the value of optimizer.lr."
             )
         return lines
 
 
 def _benchmark_in(rows: Rows, place: Combination) -> str | None:
-    """The benchmark whose values a place gets: its own, else its stand-in, else None."""
+    """The benchmark that gives a place its values: its own benchmark or its `stand_in`; None if neither has any."""
     known = {benchmark for benchmark, _ in rows}
     stand_in = extras_of(place.benchmark, BenchmarkAlone).stand_in
     return next((name for name in (place.benchmark.name, stand_in) if name in known), None)
@@ -196,9 +196,9 @@ def read_with_interventions(path: Path) -> dict[str, Rows]:
 
 
 def _lines(path: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str, str], str]]:
-    """The lines of a published table, each with the words by which an error names it.
+    """The lines of a published table, each with the words that name it in an error.
 
-    Raises ConfigError if there is no such file, if it cannot be read, or if it lacks one of these columns.
+    Raises ConfigError if the file does not exist, if it cannot be read, or if it lacks one of these columns.
     """
     try:
         with path.open(newline="", encoding="utf-8") as file:

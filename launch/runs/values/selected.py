@@ -1,8 +1,8 @@
 """hyperparams=selected: a store's best settings, reported on seeds that took no part in the selection.
 
-The candidates of a place are the finished runs of the store that differ from what the command asks for in nothing but
-their seeds and what is selected: the activation's shape, the learning rate, the intervention's strength, each unless it
-is typed. Runs that were only ever asked for as `selected` report a selection, and are no candidates.
+The candidates of a place are the store's finished runs. They differ from the command's runs only in seeds and in
+selected settings: the activation's shape, the learning rate and the intervention's strength, each unless it is typed.
+Runs that were only ever asked for as `selected` report a selection, and are no candidates.
 """
 
 from collections import defaultdict
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # torch: a mistake need not wait for it
     from plasticity_lab.diagnostics.diagnostic import Diagnostic
 
 HEADLINE = "headline"
-"""The metric that means what the agent itself names first."""
+"""The word for the agent's main metric."""
 
 
 OTHERS = {
@@ -107,7 +107,7 @@ class Selection:
         return lines
 
     def _check_fresh(self, used: Sequence[Seeds], where: str) -> None:
-        """Raises ConfigError for a run whose tasks, or whose weights and noise, took part in the selection."""
+        """Raises ConfigError if a run's tasks, or its weights and noise, took part in the selection."""
         for asked in self._numbers:
             for name, at in (("stream_seed", 1), ("init_seed", 2)):
                 seed = effective(asked)[at]
@@ -122,7 +122,7 @@ class Selection:
 
 
 def chosen(place: Combination) -> Measure:
-    """The summary by which the place's settings are compared: one of its agent or its diagnostics with a direction.
+    """The summary that compares the place's settings: one with a direction, from its agent or its diagnostics.
 
     Raises ConfigError.
     """
@@ -148,9 +148,9 @@ def _seen(place: Combination) -> Iterator[Measure]:
 
 
 def best(candidates: Sequence[Candidate], metric: str, better: str = "more") -> Winner | None:
-    """The setting with the best mean of the metric over seeds; None if there is none that has the metric.
+    """The setting with the best mean of the metric over seeds; None if no setting has the metric.
 
-    `best_setting`, by which analysis selects too, says which seeds count and which of equals wins.
+    `best_setting`, which analysis uses too, decides which seeds count and which of equal settings wins.
     """
     runs: dict[str, dict[Seeds, Candidate]] = defaultdict(dict)
     for candidate in candidates:

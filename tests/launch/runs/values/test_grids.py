@@ -65,10 +65,10 @@ def test_rates_chosen_for_adam_are_not_searched_with_sgd():
     plan = resolve([*GRID, "activation=swish", "optimizer=sgd,adamw"])
     rates = {(run.science["optimizer"]["name"], run.science["optimizer"]["lr"]) for run in plan.runs}
     assert rates == {("sgd", 0.01), ("adamw", 1e-3), ("adamw", 1e-4)}
-    assert [note for note in plan.notes if "sgd keeps its own, or what optimizer.lr says" in note]
+    assert [note for note in plan.notes if "sgd keeps its default, or the value of optimizer.lr" in note]
     typed = resolve([*GRID, "activation=swish", "optimizer=sgd", "optimizer.lr=0.1,0.03"])
     assert {run.science["optimizer"]["lr"] for run in typed.runs} == {0.1, 0.03}
-    assert not [note for note in typed.notes if "keeps its own" in note]
+    assert not [note for note in typed.notes if "keeps its default" in note]
 
 
 def test_one_of_two_settings_that_move_together_can_be_pinned():

@@ -55,7 +55,7 @@ def test_where_nothing_is_published_the_rate_is_that_without_it_and_the_strength
     assert {run.asked_as[0][SAID] for run in found.runs} == {"nothing, so the learning rate without it, strength 0.003"}
     assert found.notes == [
         "hyperparams: nothing is published for bo_prelu, rselu on permuted_mnist; bo_prelu, rselu on "
-        "random_label_mnist with snr, whose strength is 0.003; the learning rate is that without it."
+        "random_label_mnist with snr at the strength 0.003; the learning rate is that without it."
     ]
 
 
