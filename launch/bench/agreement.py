@@ -255,8 +255,7 @@ def main() -> int:
     """The command.  Returns its exit status."""
     parser = parser_of("agreement", __doc__)
     parser.add_argument("--agent", choices=TITLES, default="ppo_cleanrl")
-    of_store = "store with runs of experiment=ppo_cleanrl or sac_halfcheetah, or packed.json; required"
-    parser.add_argument("--store", type=Path, required=True, help=of_store)
+    parser.add_argument("--store", type=Path, required=True, help="required: store of the packed runs, or packed.json")
     parser.add_argument("--plain", type=Path, help="folder of the plain script's runs, or plain.json")
     parser.add_argument("--cleanrl", type=Path, help="folder of CleanRL's logs, BODY_SEED.log each, or cleanrl.json")
     parser.add_argument("--published", action="store_true", help="compare with CleanRL's printed numbers")

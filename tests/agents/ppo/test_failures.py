@@ -11,7 +11,7 @@ import pytest
 
 from launch.command import resolve
 from launch.packs.sweep import state_of
-from launch.work import worker
+from launch.work import claiming
 from plasticity_lab.errors import ConfigError, DataError
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.record import read_metrics, read_record
@@ -49,9 +49,9 @@ class Raising(Sliders):
 
 @pytest.fixture(autouse=True)
 def no_bodies_are_remembered():
-    worker._resources.cache_clear()
+    claiming._resources.cache_clear()
     yield
-    worker._resources.cache_clear()
+    claiming._resources.cache_clear()
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_body_that_raises_fails_its_own_run_and_no_other(store, tmp_path, monk
     trained(undisturbed, *SWEEP)
     where = host_stream(FAULTY, "reset", 0, "sliders", 0, 1).uniform(-1, 1, 6).astype(np.float32)[0]
     there_are(monkeypatch, replace(SLIDERS, simulation=lambda copies: Raising(copies, where, begins=begins)))
-    worker._resources.cache_clear()
+    claiming._resources.cache_clear()
     plan = trained(store, *SWEEP)
     for run in runs_of(*SWEEP):
         record = read_record(store, run.id)
@@ -88,7 +88,7 @@ def test_where_a_process_that_helps_is_killed_its_pack_goes_on_alone_and_ends_as
     undisturbed, once = Store(tmp_path / "undisturbed"), tmp_path / "once"
     trained(undisturbed, *SWEEP)
     there_are(monkeypatch, replace(SLIDERS, simulation=partial(Killed, spared=os.getpid(), once=once)))
-    worker._resources.cache_clear()
+    claiming._resources.cache_clear()
     trained(store, *SWEEP, "launch.processes=2", "checkpoint_minutes=0.0001")
     assert once.exists()
     (line,) = [record.message for record in caplog.records if "SIGKILL" in record.message]

@@ -48,7 +48,7 @@ def test_what_table_f1_lacks_has_its_defaults_and_the_record_says_so():
 def test_other_benchmarks_of_bodies_take_what_is_published_of_the_cycle(benchmark):
     found = resolve([f"benchmark={benchmark}", "activation=tanh", "hyperparams=best"])
     assert found.runs[0].science["optimizer"]["lr"] == 1e-5
-    assert f"hyperparams: published values of a stand-in are used: mujoco_cycle for {benchmark}." in found.notes
+    assert f"hyperparams: published values of another benchmark are used: mujoco_cycle for {benchmark}." in found.notes
 
 
 @pytest.mark.parametrize(

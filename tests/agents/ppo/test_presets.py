@@ -7,7 +7,7 @@ import pytest
 
 from analysis.__main__ import main as analysis
 from launch.command import resolve
-from launch.work import worker
+from launch.work import claiming
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.stage_returns import stage_returns
@@ -53,12 +53,12 @@ def test_shorter_schedules_shorten_stages_and_tests(schedule):
 def three_cycles(tmp_path_factory):
     """Two activations and three seeds through all cycles; sliders stand for the bodies, which take long to step."""
     store = Store(tmp_path_factory.mktemp("cycles") / "store")
-    worker._resources.cache_clear()
+    claiming._resources.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         for name in ("halfcheetah", "humanoid", "ant", "hopper"):
             patch.setitem(BODIES, name, replace(SLIDERS, name=name))
         plan = trained(store, "experiment=tableF1", "activation=sigmoid,prelu", "seed=0,1,2", *TINY)
-    worker._resources.cache_clear()
+    claiming._resources.cache_clear()
     return store, plan
 
 

@@ -209,7 +209,7 @@ def test_every_file_that_a_store_keeps_is_exported_and_others_are_named(tmp_path
 def test_an_archive_is_never_written_over(whole, archive, capsys):
     before = archive.read_bytes()
     assert launch(["export", str(archive), "--store", str(whole.root)]) == 1
-    assert f"{archive} is there already" in capsys.readouterr().err
+    assert f"{archive} exists already" in capsys.readouterr().err
     assert archive.read_bytes() == before
 
 

@@ -104,7 +104,7 @@ def test_a_damaged_calibration_is_named_with_the_way_out(tmp_path, content):
     path = Store(tmp_path).calibration("cpu")
     path.parent.mkdir()
     path.write_text(content)
-    with pytest.raises(DamagedFile, match=r"cpu\.json .*`python -m launch calibrate` measures anew") as caught:
+    with pytest.raises(DamagedFile, match=r"cpu\.json .*`python -m launch calibrate` measures again") as caught:
         calibration_of("cpu", Store(tmp_path))
     assert [str(error) for error in damaged_calibrations(Store(tmp_path))] == [str(caught.value)]
     path.write_text(json.dumps(GOOD))
