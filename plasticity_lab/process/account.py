@@ -10,7 +10,7 @@ from pathlib import Path
 from plasticity_lab.errors import ConfigError
 
 NAMES = ("LOGNAME", "USER", "LNAME", "USERNAME")
-"""The environment variables from which Python takes the user's name, before it asks the list of accounts."""
+"""Environment variables that Python reads for the user's name, before it asks the list of accounts."""
 
 
 def settle_account() -> None:
@@ -38,7 +38,7 @@ def user_name() -> str:
 
 
 def cache_folder() -> Path:
-    """The folder of the user's caches: XDG_CACHE_HOME, else .cache in the home."""
+    """The folder of the user's caches: XDG_CACHE_HOME, or .cache in the home if that is not set."""
     settle_account()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()
 

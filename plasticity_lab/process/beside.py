@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 @contextlib.contextmanager
 def beside(name: str, act: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Runs `act` in another thread meanwhile.  It must return soon after its event is set, at the end of the work.
+    """Runs `act` in another thread during the `with` block.
 
-    name: of the thread.
+    `act` must return soon after its event is set, which happens at the end of the block. name: the thread's name.
     """
     over = threading.Event()
     thread = threading.Thread(target=act, args=(over,), name=name, daemon=True)

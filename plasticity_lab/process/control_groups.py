@@ -1,4 +1,4 @@
-"""The control groups of this process, by which containers and cluster jobs are given cores and memory."""
+"""The control groups of this process: they limit the cores and the memory of containers and cluster jobs."""
 
 import contextlib
 from collections.abc import Iterator
@@ -6,15 +6,15 @@ from pathlib import Path
 
 ROOT, OWN = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 LONGEST_LIMIT = 2**60
-"""Bytes from which on a limit means none: version 1 writes the largest number of pages."""
+"""A limit of this many bytes or more means no limit: version 1 writes the largest number of pages."""
 
 
 def folders(controller: str, root: Path = ROOT, own: Path = OWN) -> Iterator[Path]:
-    """The folders of this process's group, then of those that it lies in, for one controller ("cpu", "memory").
+    """The folders of this process's group, then of its parent groups, for one controller ("cpu", "memory").
 
-    root: where the trees are mounted. own: the file that names the process's groups. Version 2 has one tree and no
-    names; version 1 has one for each controller, or for several together. In a container the path may be that of the
-    machine, and the group lies where the tree begins: it comes last in any case.
+    root: the folder that holds the mounted trees. own: the file that names the process's groups. Version 2 has one tree
+    and no names. Version 1 has one tree for each controller, or for several controllers together. In a container the
+    path may be the machine's, while the group is the root of the tree. So the root always comes last.
     """
     try:
         lines = [line.split(":", 2) for line in own.read_text(encoding="utf-8").splitlines()]
@@ -30,7 +30,7 @@ def folders(controller: str, root: Path = ROOT, own: Path = OWN) -> Iterator[Pat
 
 
 def cpu_quota(root: Path = ROOT, own: Path = OWN) -> float | None:
-    """How many cores' time this process's groups are given; None without a limit.  For the rest see `folders`."""
+    """The CPU time that this process's groups may use, in cores; None without a limit.  Arguments: see `folders`."""
     quotas = []
     for folder in folders("cpu", root, own):
         with contextlib.suppress(OSError, ValueError, ZeroDivisionError):
@@ -44,13 +44,13 @@ def cpu_quota(root: Path = ROOT, own: Path = OWN) -> float | None:
 
 
 def memory_limit(root: Path = ROOT, own: Path = OWN) -> int | None:
-    """Bytes that this process's groups may use altogether; None without a limit.  For the rest see `folders`."""
+    """Bytes that this process's groups may use in total; None without a limit.  Arguments: see `folders`."""
     limits = []
     for folder in folders("memory", root, own):
         for name in ("memory.max", "memory.high", "memory.limit_in_bytes"):
             with contextlib.suppress(OSError, ValueError):  # "max" is no number
                 limits.append(int(_line(folder / name)))
-        with contextlib.suppress(OSError, ValueError, KeyError):  # version 1 says what those above allow, seen or not
+        with contextlib.suppress(OSError, ValueError, KeyError):  # version 1 reports limits of hidden parents too
             lines = dict(line.split() for line in _line(folder / "memory.stat").splitlines())
             limits.append(int(lines["hierarchical_memory_limit"]))
     return min((limit for limit in limits if limit < LONGEST_LIMIT), default=None)

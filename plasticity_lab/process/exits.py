@@ -29,7 +29,7 @@ def command_begins(with_process: bool) -> None:
 
 
 def seconds_since_command() -> float:
-    """Seconds since the command was given. A `cancel` that was given meanwhile applies to it too."""
+    """Seconds since the command was given. A `cancel` within these seconds applies to the command too."""
     return time.monotonic() - _command_time
 
 
@@ -63,7 +63,9 @@ def check_words(words: Sequence[str]) -> None:
 
 
 def status_of(command: Callable[[], int], interrupted: str = "Interrupted.") -> int:
-    """Calls a command and returns its exit status: its result; 1 after a PlasticityError, whose message goes to stderr.
+    """Calls a command and returns its exit status: its result, or 1 after a PlasticityError.
+
+    The message of a PlasticityError goes to stderr.
 
     interrupted: the message after Ctrl-C, with status 130, unless the KeyboardInterrupt has a message. A reader that
     closes the output (`| head`) causes no error; output that cannot be written, as on a full disk, does.
@@ -79,7 +81,7 @@ def status_of(command: Callable[[], int], interrupted: str = "Interrupted.") -> 
         finally:
             sys.stdout.flush()
     except SystemExit as end:
-        # Raised by argparse, which is not told of errors in writing; and by rich, which ends the process for them.
+        # argparse raises it and ignores write errors; rich raises it to end the process after a write error.
         unwritten = output_error()
         if unwritten is None or (end.code and end.__context__ is not unwritten):
             raise
@@ -138,7 +140,7 @@ def begin_output() -> None:
 
 
 def output_error() -> OSError | None:
-    """The error that kept a line from standard output, also if the code that printed it was not told.
+    """The error that kept a line from standard output, even if the code that printed the line did not see it.
 
     For standard error, only the error that its reader has closed it; others there are ignored.
     """
@@ -167,8 +169,8 @@ class _Output(io.FileIO):
 
 
 class _ErrorOutput(_Output):
-    """Standard error. Lines that cannot be written there, as on a full disk, are dropped, and the work goes on. A
-    closed reader is reported once: the user may have ended the command thereby.
+    """Standard error. Lines that cannot be written, as on a full disk, are dropped, and the work continues. A closed
+    reader is reported once: the user may have ended the command in this way.
     """
 
     def write(self, data: Any, /) -> int | None:

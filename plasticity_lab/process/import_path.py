@@ -95,13 +95,13 @@ def _outside_of_stores(spec: ModuleSpec | None) -> ModuleSpec | None:
 
 
 def for_children() -> dict[str, str]:
-    """The environment variables with which a child Python finds the same modules as this one, in the same order."""
+    """Environment variables that make a child Python find the same modules as this one, in the same order."""
     return {"PYTHONPATH": python_path(), "PYTHONSAFEPATH": "1", VARIABLE: os.pathsep.join(named())}
 
 
 @contextlib.contextmanager
 def importing_alike() -> Iterator[None]:
-    """Meanwhile the environment has the variables of `for_children`, for children that libraries start."""
+    """Within the `with` block, sets the variables of `for_children` for child processes that libraries start."""
     ours = for_children()
     before = {name: os.environ[name] for name in ours if name in os.environ}
     os.environ.update(ours)
