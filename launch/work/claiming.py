@@ -1,17 +1,17 @@
-"""Which packs one worker may train: packs for its kind of device, with runs that no other pack trains.
+"""Selects the packs that one worker may train: packs for its kind of device, with runs that no other pack trains.
 
-A plan is made for one kind of device, perhaps of a machine on which nothing is trained. A worker on another kind
-chooses mode and width from its own calibration, unless the user has named a mode. A checkpoint binds a pack to the kind
-of device that wrote it.
+A plan is made for one kind of device, possibly for a machine that trains nothing. A worker on another kind chooses mode
+and width from its own calibration, unless the user has named a mode. A checkpoint binds a pack to the kind of device
+that wrote it.
 
-Packs begun on a kind of which no worker is left are trained again from the start, so that no pack waits forever. An
-idle worker looks for them. It leaves them alone while a worker of their kind holds a pack of the sweep, or while a
+If no worker of a pack's kind is left, the pack is trained again from the start, so that no pack waits forever. An idle
+worker looks for such packs. It leaves them alone while a worker of their kind holds a pack of the sweep, or while a
 queued job may get such a device. A waiting worker of their kind takes them within seconds, so they must have been free
 for a while.
 
 Two commands given at the same moment plan the same runs twice. So a worker claims the runs of a pack before it begins
-the pack. Runs that are trained in other packs are moved into a pack of their own. That pack waits for the other packs
-and ends with them. If nobody holds a pack of another plan that was begun, the worker that waits for it trains it.
+the pack. Runs that are trained in other packs are moved into a separate pack. That pack waits for the other packs and
+ends with them. If a pack of another plan was begun and no worker holds it, the worker that waits for it trains it.
 """
 
 import contextlib
@@ -55,7 +55,7 @@ from plasticity_lab.waits import waiting
 
 log = logging.getLogger("launch.work.worker")
 FREE_SECONDS = 30.0
-"""Seconds for which a pack of another kind must have been free; one lease if that is shorter."""
+"""A pack of another kind must have been free for this many seconds, or for one lease if that is shorter."""
 _TRAINED_ELSEWHERE = "some of its runs are trained in other packs, or have been"
 
 MayCome = Callable[[], bool]
@@ -75,9 +75,9 @@ def always(seconds: float) -> bool:
 class Claiming:
     """The claims of one worker.
 
-    kind: of its device. may_come: whether other workers of the sweep are queued. time_for: whether a pack that still
-    needs this many seconds may be begun; the first always may. begun: whether the worker has trained any. refused: the
-    packs that were free at the last claim, but too long for the time left.
+    kind: the kind of its device. may_come: whether other workers of the sweep are queued. time_for: whether the worker
+    may begin a pack that still needs this many seconds; it may always begin its first. begun: whether the worker has
+    trained any pack. refused: the packs that were free at the last claim, but too long for the time left.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Claiming:
     def claim(self, plan: Plan, left: Sequence[str], packs: Mapping[str, Pack]) -> tuple[Plan, Pack, Lease] | None:
         """A free pack with its plan and lease; a pack of another plan only if runs of this plan wait for it.
 
-        packs: the plan's packs by id. left: the ids of those that have not ended. Raises StoreError.
+        packs: the plan's packs by id. left: the ids of the packs that have not ended. Raises StoreError.
         """
         self.refused = []
         free, others = self._ready(left)
@@ -120,7 +120,7 @@ class Claiming:
     def is_free(self, plan: Plan, pack: Pack, lease: Lease) -> bool:
         """Whether a pack that the worker holds may be trained: it was begun before, or all its runs are claimed for it.
 
-        If not, the pack waits and its lease is given back, or the pack has ended or been divided.
+        If not, the pack has ended, was divided, or waits; a waiting pack's lease is released.
         Raises LostLease, StoreError.
         """
         if latest_epoch(self.store, pack.id) >= 0:
@@ -151,10 +151,11 @@ class Claiming:
             return _resources(plan.settings.data)(plan.runs_of(pack)[0])
 
     def bound(self, plan: Plan, pack: Pack, lease: Lease, resource: Resource) -> Pack | None:
-        """The pack with the kind and mode in which this worker trains it; None if it is not to train it.
+        """The pack with the kind and mode that this worker trains it in; None if this worker must not train it.
 
-        Then another kind has begun it meanwhile, and it is given back. Or it is wider than packs of this kind, and it
-        is divided. Raises ConfigError for a mode that cannot be computed here; LostLease, StoreError.
+        None means one of two cases. A worker on another kind has begun the pack since: its lease is released. Or the
+        pack is wider than packs of this kind: it is divided. Raises ConfigError if the mode cannot be computed here;
+        LostLease, StoreError.
         """
         if not self.takes(pack):
             lease.release()
@@ -172,7 +173,8 @@ class Claiming:
     def takes(self, pack: Pack) -> bool:
         """Whether this worker may train a pack that is free: it is not bound, or bound to the worker's kind.
 
-        Earlier versions did not store every kind. Such a pack goes on wherever its mode can be computed.
+        Earlier versions did not store every kind. A pack without a kind continues on any device that can compute its
+        mode.
         Raises StoreError.
         """
         bound = self._binding(pack)
@@ -184,14 +186,14 @@ class Claiming:
         return goes_on(bound.kind, self.kind) and computed
 
     def nobody_trains(self, packs: Collection[str]) -> bool:
-        """Whether all packs wait for packs of other plans that nobody holds.  Raises StoreError."""
+        """Whether all packs wait for packs of other plans that no worker holds.  Raises StoreError."""
         waits = [self._waits.get(pack, set()) for pack in packs]
         return all(waits) and not any(self.leases.holds(claim.pack) for claims in waits for claim in claims)
 
     def train_anew(self, packs: Sequence[Pack]) -> bool:
-        """Replaces packs that no worker will go on with by new ones; whether there were any.
+        """Replaces packs that no worker can continue by new packs.  Returns whether it replaced any.
 
-        packs: all that are left.  Raises StoreError.
+        packs: all packs that are left.  Raises StoreError.
         """
         now = time.monotonic()
         without = self._without_workers(packs)
@@ -206,16 +208,16 @@ class Claiming:
             bound = self._binding(pack)
             anew = Anew(bound.kind if bound else pack.kind, pack.width, steps_kept(self.store, pack.id))
             with contextlib.suppress(LostLease):  # another worker does it
-                put_in_place(self.store, pack, lease, f"begun on {anew.kind}, of which no worker is left")
+                put_in_place(self.store, pack, lease, f"begun on {anew.kind}, and no worker on it is left")
                 replaced.append(anew)
         if replaced:
             log.warning("%s", said_of_anew(replaced, self.kind))
         return bool(replaced)
 
     def _ready(self, packs: Sequence[str]) -> tuple[list[str], dict[str, tuple[Plan, Pack]]]:
-        """The packs that need not wait, and packs of other plans for which the others wait, by id, with their plans.
+        """The packs that need not wait, and the packs of other plans that block the rest: id → (plan, pack).
 
-        The latter were begun, and nobody holds them. Raises StoreError.
+        Each listed blocking pack was begun, and no worker holds it. Raises StoreError.
         """
         free, others = [], {}
         for pack in packs:
@@ -249,7 +251,7 @@ class Claiming:
         return self._bindings[key]
 
     def _mode_and_width(self, plan: Plan, pack: Pack, resource: Resource) -> tuple[str, int]:
-        """Mode and greatest width of a pack that nobody has begun; a plan for exactly this kind is kept."""
+        """Mode and greatest width of a pack that no worker has begun; a plan for exactly this kind is kept."""
         uncompiled = None if pack.mode == "eager" else not_compiled_here()
         if pack.kind == self.kind and uncompiled is None:
             return pack.mode, pack.width
@@ -264,7 +266,7 @@ class Claiming:
             return default_calibration(self.kind)  # the command that planned has named the file
 
     def _without_workers(self, packs: Sequence[Pack]) -> list[Pack]:
-        """Packs bound to other kinds that nobody holds, if no worker of that kind holds any pack of the sweep."""
+        """Free packs bound to other kinds, if no worker of that kind holds any pack of the sweep."""
         if all(map(self.takes, packs)):
             return []
         held, kinds = kinds_at_work(LeaseFiles(self.store), list(packs), self.leases.seconds)

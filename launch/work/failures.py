@@ -1,8 +1,8 @@
-"""How a worker handles a pack that cannot be trained, so that no run suffers from the fault of another one.
+"""How a worker handles a pack that cannot be trained, so that no run fails because of another run's fault.
 
 An exception in a stacked step does not name the run that caused it. So the pack is divided, and its halves are trained
-like any other packs. A run at fault is soon alone and fails, and the others finish. A pack that lacks memory is divided
-too. If a few runs have failed alone with the same error, the rest fails without division.
+like any other packs. A run at fault is soon alone and fails; the others finish. A pack that runs out of memory is
+divided too. If a few runs have failed alone with the same error, the others fail without division.
 
 A killed worker cannot say why. Lost machines and kills from outside are no run's fault. A kill counts against a run
 only if the kernel or Slurm says that memory ran out, or if it happens again and again.
@@ -37,7 +37,7 @@ UNEXPLAINED = 10
 seconds of its start. A run that ends its process each time (a fault of a library) would take every worker in the end.
 """
 _ALL = (
-    "The {} runs of this pack failed together, and it was not looked into which of them are at fault: {} runs of "
+    "The {} runs of this pack failed together. The pack was not divided to find the runs at fault: {} runs of "
     "{} or more had failed alone with the same error, and none had got further."
 )
 

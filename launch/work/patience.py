@@ -1,7 +1,8 @@
-"""How a worker waits and stops: its lease, a store that is full, read-only or away, and the signal to stop.
+"""How a worker waits and stops: its lease, a store that is full, read-only or unreachable, and the signal to stop.
 
-While the store does not work, training goes on without a checkpoint. Steps that need the store (taking a pack, writing
-records) wait. If the lease runs out meanwhile, another worker that can reach the store takes the pack over.
+While the store does not work, training continues without a checkpoint. Steps that need the store (taking a pack,
+writing records) wait. If the lease runs out during that wait, another worker that can reach the store takes the pack
+over.
 """
 
 import contextlib
@@ -34,7 +35,7 @@ NOTICE_SECONDS = 60.0
 """Time for last checkpoints after Ctrl-C, before the command that started the workers ends them."""
 BEATS_A_LEASE = 10
 AGAIN_SECONDS = 1.0
-"""Pause before a touch is tried again that a full, read-only or unreachable store refused."""
+"""Pause before a touch is repeated after a full, read-only or unreachable store has refused it."""
 LONGEST_STEP_SECONDS = 1800.0
 """A worker without a sign of life for this long hangs; its lease is left to run out."""
 Result = TypeVar("Result")
@@ -69,7 +70,7 @@ class StopSignal:
 
 
 def seconds_left(stop: Callable[[], bool]) -> float:
-    """Seconds until a worker is ended, if its `stop` has a method of this name; else infinite."""
+    """Seconds until a worker is ended; infinite if its `stop` has no method of this name."""
     known: Callable[[], float] | None = getattr(stop, "seconds_left", None)
     return math.inf if known is None else known()
 
@@ -116,7 +117,7 @@ def beating(lease: Lease, seconds: float) -> Iterator[Heartbeat]:
 
 
 class Patience:
-    """Tries actions in the store again, with growing pauses, while the store does not work.
+    """Repeats actions in the store, with growing pauses, while the store does not work.
 
     stop: whether the worker is to stop. meanwhile: called during waits; its exceptions end the wait.
     """
@@ -128,8 +129,8 @@ class Patience:
     def until_done(self, what: str, act: Callable[[], Result]) -> Result:
         """Repeats `act` until the store works; returns its result.  `act` must be safe to start again.
 
-        what: the name of the action in messages. Raises Stopped if the worker is to stop meanwhile; StoreFault after
-        LONGEST_FAULT_SECONDS; any other exception of `act` and `meanwhile`.
+        what: the name of the action in messages. Raises Stopped if the worker is told to stop during a wait; StoreFault
+        after LONGEST_FAULT_SECONDS; any other exception of `act`, and of the callback during waits.
         """
         with waiting("waiting", "for the store"), said_while(f"Waits for the store ({what})", log.info):
             while True:
@@ -199,7 +200,7 @@ def fault_of(store: Store) -> str:
         store.try_out()
     except StoreFault as fault:
         return (
-            f"{fault} Workers keep what they have in memory and try again, for {in_time(LONGEST_FAULT_SECONDS)} at "
+            f"{fault} Workers keep their packs in memory and try again, for {in_time(LONGEST_FAULT_SECONDS)} at "
             "most; then they leave their packs to others."
         )
     return ""

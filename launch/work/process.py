@@ -10,7 +10,7 @@ from launch.plan.compiling import FOLDER, workers_folder
 from plasticity_lab.errors import PlasticityError
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-"""Of glibc's mallopt (malloc.h)."""
+"""Parameters of glibc's mallopt (malloc.h)."""
 KEPT_BYTES = 2**31 - 1
 """The largest block of memory that is kept for the next tensor: the maximum of mallopt."""
 

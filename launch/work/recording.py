@@ -55,8 +55,8 @@ def leave_records(
 ) -> list[str]:
     """Writes records and metrics for the runs of a pack at its end.  Returns the ids of the recorded runs.
 
-    A run that another pack has finished meanwhile keeps its record, which then names this pack too, unless
-    `rerun=true`. source: the provenance of the records. Raises LostLease, StoreError.
+    If another pack has finished a run in the meantime, that run keeps its record, which then names this pack too. With
+    `rerun=true` its record is replaced. source: the provenance of the records. Raises LostLease, StoreError.
     """
     lease.beat(surely=True)
     keeps = settings.save_weights != "none"
@@ -125,7 +125,7 @@ def _weight_files(
 
 
 def _kept_tasks(store: Store, pack: str) -> list[int]:
-    """The tasks at the end of which a pack has kept its weights."""
+    """The tasks with stored weights: a pack has kept its weights at the ends of these tasks."""
     stem = store.pack_weights(pack, 0).stem
     parts = [name.rpartition(".") for name in names(store.pack_folder(pack))]
     return sorted(int(task) for name, _, task in parts if name == stem and task.isdecimal())
@@ -203,8 +203,8 @@ def source_of(
 ) -> dict[str, Any]:
     """The provenance of the records of a pack that ends now.
 
-    parts: code and kind of device of each stretch of training. began: when it was first begun. seconds: of training.
-    refills: the steps at which its replay memory began empty again.
+    parts: code and kind of device of each stretch of training. began: when the pack was first begun. seconds: training
+    time. refills: the steps where its replay memory began empty again.
     """
     return {
         **provenance(resource.packages),

@@ -33,8 +33,8 @@ class TooLittleTime(Exception):
 class ReplayMemory:
     """Keeps the replay memory of a pack in the store.
 
-    seconds_left: until the worker is ended; infinite if it is not being ended. refills: the steps at which the runs
-    went on with an empty memory.
+    seconds_left: seconds until the worker is ended; infinite if it is not being ended. refills: the steps where runs
+    continued with an empty memory.
     """
 
     def __init__(self, store: Store, lease: Lease, settings: Settings, seconds_left: Callable[[], float]) -> None:
@@ -44,14 +44,14 @@ class ReplayMemory:
         self.worth = None if minutes is None else 60 * minutes
         self.refills: list[int] = []
         self._log: Log | None = None  # the log in the store
-        self._kept = time.monotonic()  # the time of the state to which a kill would lead back
+        self._kept = time.monotonic()  # the time of the state that is restored after a kill
         self._has_kept = False  # whether this worker has written a checkpoint with its memory
         self._bytes_a_second = 0.0
 
     def restored(self, begun: Mapping[str, Any], bulk: Bulk, step: int) -> Bulk | None:
         """The memory of a checkpoint, read into the arrays of a learner; None, with a warning, if it is lost.
 
-        step: at which the runs go on.  Raises StoreError.
+        step: the runs continue from this step.  Raises StoreError.
         """
         self.refills = list(begun.get("refills", []))
         if not bulk:

@@ -1,4 +1,4 @@
-"""Training one claimed pack: from its checkpoint, if there is one, to the records of its runs."""
+"""Training one claimed pack: from its checkpoint, if one exists, to the records of its runs."""
 
 import logging
 import time
@@ -86,12 +86,12 @@ def train_pack(
 
 
 class Session:
-    """One attempt to train a pack, from its checkpoint, if there is one, to the records of its runs.
+    """One attempt to train a pack, from its checkpoint, if one exists, to the records of its runs.
 
-    The trainer calls `look` and `task_ends` while it trains.  learner: without diagnostics. observed: with them. began:
-    when the pack was first begun, as records write it. seconds_before: of training before this session. parts: code and
-    kind of device of each stretch of training, including this one (see `parts_from`). Each method raises as
-    `train_pack`.
+    The trainer calls `look` and `task_ends` while it trains.  learner: the learner without diagnostics. observed: the
+    learner with diagnostics. began: when the pack was first begun, in the records' format. seconds_before:
+    seconds of training before this session. parts: code and kind of device of each stretch of training, including this
+    one (see `parts_from`). Each method raises as `train_pack`.
     """
 
     def __init__(
@@ -274,7 +274,7 @@ def _say_if_mixed(pack: Pack, parts: Sequence[Mapping[str, Any]], step: int) -> 
         other = [*(["by other code"] if code else []), *(["on another kind of device"] if kind else [])]
         log.warning(
             "Pack %s goes on at step %s %s than it was trained by so far (%s): its records list the parts; "
-            "rerun=true trains its runs anew.",
+            "rerun=true trains its runs again.",
             pack.id,
             f"{step:,}",
             " and ".join(other),

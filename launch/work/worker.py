@@ -62,12 +62,12 @@ def work(
     may_come: MayCome = nobody,
     only: Collection[str] = (),
 ) -> bool:
-    """Trains packs until all of the plan are done.  Returns whether every one it trained ended well.
+    """Trains packs until all packs of the plan are done.  Returns whether every pack that it trained ended well.
 
-    Other workers may die, so while they hold the last packs it waits, for `patience` seconds at most. time_for:
-    whether a pack that still needs this many seconds may be begun; the first always may: a later start continues it.
-    died_of_memory: whether the vanished owner of a lease ran out of memory. cores: that this worker may use. may_come:
-    whether other workers of the sweep are queued. only: the packs that it may train; none: all.
+    Other workers may die, so while they hold the last packs it waits, for `patience` seconds at most. time_for: whether
+    it may begin a pack that still needs this many seconds. It may always begin its first: a later start continues it.
+    died_of_memory: whether the vanished owner of a lease ran out of memory. cores: the number of cores that this worker
+    may use. may_come: whether other workers of the sweep are queued. only: the packs that it may train; if empty, all.
     Raises OutOfTime, Superseded, StoreError, DataError, DeviceLost.
     """
     try:
@@ -80,9 +80,9 @@ def work(
 class Worker:
     """One worker of a sweep.
 
-    plan: of the sweep, as last read. divided: the last listing of divided packs. packs: the plan's packs for the
-    worker's sort of device, by id, divided ones replaced by their parts. left: the ids of those not known to have
-    ended. well: whether the packs it trained ended well.
+    plan: the sweep's plan, as last read. divided: the last listing of divided packs. packs: the plan's packs for the
+    worker's sort of device, by id; divided packs are replaced by their parts. left: the ids of the packs that are not
+    known to have ended. well: whether the packs it trained ended well.
     """
 
     def __init__(
@@ -127,10 +127,10 @@ class Worker:
                     raise OutOfTime(self.well)
                 waited = time.monotonic() - busy
                 if self.leases.left(self.left) != self.left:
-                    continue  # some have ended meanwhile, perhaps the last
+                    continue  # some have ended since, possibly the last
                 if self.trying.until_done("leases", lambda: self.claiming.nobody_trains(self.left)):
                     count = len(self.left)
-                    log.warning("%d packs wait for packs of other sweeps, which nobody trains: resume those.", count)
+                    log.warning("%d packs wait for packs of other sweeps, which no worker trains: resume those.", count)
                     break
                 if self.trying.until_done("packs", self._train_anew):
                     continue
@@ -157,7 +157,7 @@ class Worker:
             self._look_for_parts()
             new = True
         if new:
-            # One listing of perhaps very many endings; `claim` finds later ones pack by pack.
+            # One listing of possibly very many endings; `claim` finds later ones pack by pack.
             self.leases.done(self.packs)
             self.left = self.leases.left(self.packs)
         return bool(self.left)
@@ -167,7 +167,7 @@ class Worker:
         return replace(plan, packs=[pack for pack in plan.packs if not self.only or pack.id in self.only])
 
     def _look_for_parts(self) -> None:
-        """Replaces packs that were divided since the last look, and leaves out packs that have ended."""
+        """Replaces packs that were divided since the last call, and leaves out packs that have ended."""
         divided = names(self.store.divided_folder)
         if divided != self.divided:
             self.divided = divided
@@ -211,7 +211,7 @@ class Worker:
                 raise
             except Exception as error:
                 failure = failure_of(error)
-            # Outside of the handler, whose exception would keep the pack's tensors alive.
+            # Outside of the handler: inside it, the exception would keep the pack's tensors alive.
             if failure is not None:
                 met = failure
                 recorded = self.trying.until_done("failure", lambda: self.failures.meet(plan, pack, lease, met))
@@ -235,8 +235,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--store", type=Path, required=True, help="the folder of records; required")
     parser.add_argument("--sweep", required=True, help="the sweep's id: a folder of <store>/sweeps; required")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--cores", type=int, default=1, help="that it may use: those that no other worker needs")
-    parser.add_argument("--packs", nargs="*", default=(), help="the ids of those that it may train; none: all")
+    parser.add_argument("--cores", type=int, default=1, help="the number of cores that it may use")
+    parser.add_argument("--packs", nargs="*", default=(), help="the ids of the packs that it may train; if none, all")
     parser.add_argument("--parent", type=int, help="stop, with a checkpoint, when this process is gone")
     options = parser.parse_args(arguments)
     logging.basicConfig(format="%(message)s")

@@ -125,7 +125,7 @@ def test_what_fails_every_run_is_noticed_after_a_few(store, path, monkeypatch, c
     assert len(caplog.records) == 2, "once that packs are divided, once that runs failed"
     errors = [read_record(store, run.id)["error"] for run in runs_of(*words)]
     assert all("RuntimeError: this formula is broken for all" in error for error in errors)
-    assert sum("it was not looked into which of them" in error for error in errors) > 8
+    assert sum("was not divided to find the runs at fault" in error for error in errors) > 8
 
 
 def test_a_pack_that_lacks_memory_is_divided_until_it_fits(store, path):

@@ -91,7 +91,7 @@ def test_a_worker_does_not_wait_for_ever_for_what_goes_on_elsewhere_only(store, 
     path = store.plan(first.sweep)
     path.write_text(path.read_text().replace('"kind": "cpu"', '"kind": "Some GPU"'))
     work(store, second.sweep, "cpu", never)
-    assert "which nobody trains" in caplog.text
+    assert "which no worker trains" in caplog.text
     assert len([run for run in second.asked if read_record(store, run) is not None]) == 2
 
 
