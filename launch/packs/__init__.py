@@ -1,1 +1,1 @@
-"""How a sweep's packs stand in the store: who holds them, how far they are, how they ended, what is left."""
+"""The state of a sweep's packs in the store: their holders, their progress, their endings and the work that is left."""

@@ -1,11 +1,11 @@
-"""The kinds of device on which packs were begun, and packs of earlier plans that began otherwise than they would now.
+"""The device kinds of begun packs, and packs of earlier plans that began otherwise than they would now.
 
-The first worker that trains a pack binds it to its own kind of device. It writes a small file under its lease before
-the first step. The file counts once the pack has a checkpoint: before, another kind can begin the pack again without
-loss.
+The first worker that trains a pack binds it to the worker's kind of device. The worker writes a small file under its
+lease before the first step. The file counts once the pack has a checkpoint. Before that, another kind can begin the
+pack again without loss.
 
 Packs that began with other code, on another kind of device, or with other diagnostics go on as they began. If no worker
-can continue them, new packs take their place.
+can continue them, new packs replace them.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -31,7 +31,11 @@ _ADVICE = "its checkpoint says the same"
 
 @dataclass(frozen=True)
 class Binding:
-    """kind: of device; earlier versions wrote one without all that decides bits. mode, width: of training."""
+    """The device kind that a pack is bound to.
+
+    kind: the device kind; in files of earlier versions, it lacks some facts that decide bits. mode: the mode of
+    training. width: the number of runs.
+    """
 
     kind: str
     mode: str
@@ -39,12 +43,12 @@ class Binding:
 
 
 def write_binding(store: Store, pack: str, binding: Binding) -> None:
-    """Writes to which kind a pack is bound; only the holder of its lease may.  Raises StoreError."""
+    """Writes the binding of a pack; only the holder of the pack's lease may call this.  Raises StoreError."""
     write_mapping(store.binding(pack), asdict(binding))
 
 
 def written_binding(store: Store, pack: str) -> Binding | None:
-    """The binding in the file of a pack, begun or not; None if no file can be read.  Raises StoreError."""
+    """The binding in a pack's file, even if the pack has not begun; None if no file can be read.  Raises StoreError."""
     try:
         value = read_fields(store.binding(pack), _FIELDS, _ADVICE)
     except DamagedFile:
@@ -53,9 +57,9 @@ def written_binding(store: Store, pack: str) -> Binding | None:
 
 
 def binding_of(store: Store, pack: Pack) -> Binding | None:
-    """The binding of a begun pack; None if it has no checkpoint: then any worker of its sort may bind it.
+    """The binding of a begun pack; None if it has no checkpoint: then any worker of its sort of device may bind it.
 
-    Packs of earlier versions have no such file: then the checkpoint holds the binding.  Raises StoreError.
+    Packs of earlier versions have no file for it: their checkpoint holds the binding.  Raises StoreError.
     """
     if latest_epoch(store, pack.id) < 0:
         return None
@@ -66,7 +70,7 @@ def binding_of(store: Store, pack: Pack) -> Binding | None:
 
 
 def steps_kept(store: Store, pack: str) -> int:
-    """The steps of each run at the pack's checkpoint, which the progress may not tell; 0 without a checkpoint."""
+    """The steps of each run at the pack's checkpoint, 0 without one.  The progress file may name another step."""
     kept = load_checkpoint(store, pack) or {}
     return int(kept.get("journal", {}).get("steps", 0))
 
@@ -81,7 +85,7 @@ def kinds_at_work(leases: LeaseFiles, packs: list[Pack], lease_seconds: float) -
 
 @dataclass(frozen=True)
 class Anew:
-    """A pack whose runs are trained again.  kind: the device kind that began it. steps: of each run, that are lost."""
+    """A pack to train again.  kind: the device kind that began it. runs: their number. steps: the lost steps a run."""
 
     kind: str
     runs: int
@@ -92,8 +96,9 @@ class Anew:
 class Earlier:
     """The unfinished packs of earlier plans, sorted.
 
-    going_on: packs that go on. replaced: packs whose runs are planned again. said: a sentence on each of these: packs
-    begun on kinds of device without workers, packs that go on with other code, packs that go on with other diagnostics.
+    going_on: the packs that go on. replaced: the packs that new packs replace. said: up to three sentences, about packs
+    begun on a device kind without workers, packs that go on with other code, and packs that go on with other
+    diagnostics.
     """
 
     going_on: Sequence[Pack]
@@ -112,8 +117,8 @@ def what_becomes_of(
 ) -> Earlier:
     """Sorts the packs that a command adopts from earlier plans.  Raises StoreError, ConfigError.
 
-    runs: id → run as it was planned. asked: the runs as the command asks for them now. kind: of the workers to be
-    started. known: whether workers have this very kind, or may have any of its sort.
+    runs: id → run as it was planned. asked: the runs as the command asks for them now. kind: the device kind of the
+    workers to be started. known: whether all workers have exactly this kind; otherwise any kind of the same sort.
     """
     lease_seconds = settings.launch.lease_seconds
     lost = _to_train_anew(store, packs, kind, known, lease_seconds)
@@ -143,7 +148,7 @@ def _code_changes(store: Store, packs: Iterable[Pack], runs: Mapping[str, Run]) 
     """
     changes = {}
     for pack in packs:
-        if latest_epoch(store, pack.id) >= 0:  # others begin again, with this code
+        if latest_epoch(store, pack.id) >= 0:  # packs without a checkpoint begin again, with this code
             parts = reached(store, pack.id).parts or [UNKNOWN]
             if changed := other_code(parts, runs[pack.runs[0]].trained_by):
                 changes[pack.id] = changed
@@ -151,23 +156,23 @@ def _code_changes(store: Store, packs: Iterable[Pack], runs: Mapping[str, Run]) 
 
 
 def _said_of_other_code(packs: Sequence[Pack], changes: Mapping[str, Sequence[str]]) -> str:
-    """A sentence about packs that go on.  changes: as `_code_changes` returns them."""
+    """A sentence about packs that go on with other code.  changes: as `_code_changes` returns them."""
     runs = sum(pack.width for pack in packs)
     differences = list(dict.fromkeys(words for pack in packs for words in changes[pack.id]))
     goes, its = ("goes", "its record lists") if runs == 1 else ("go", "their records list")
     return (
         f"{counted(runs, 'run')} begun by other code {goes} on by this one ({some(differences, 3)}): {its} both parts; "
-        "rerun=true trains anew by one code."
+        "rerun=true trains again by one code."
     )
 
 
 def _to_train_anew(
     store: Store, packs: Sequence[Pack], kind: str, known: bool, lease_seconds: float
 ) -> dict[str, Anew]:
-    """Pack → the loss, for packs begun on a kind of device that has no worker, and will get none.
+    """Pack → its loss, for packs begun on a device kind that has no worker and will get none.
 
-    kind, known: as in `what_becomes_of`. Neither packs that workers hold are among them, nor packs of a kind whose
-    workers hold any pack.  Raises StoreError.
+    kind, known: as in `what_becomes_of`. Skips packs that workers hold, and packs of a kind if any worker of that kind
+    holds a pack.  Raises StoreError.
     """
     others = []
     for pack in packs:
@@ -186,18 +191,18 @@ def _to_train_anew(
 
 
 def said_of_anew(packs: Collection[Anew], kind: str) -> str:
-    """A sentence about packs whose runs are trained again.  kind: the device kind that trains them."""
+    """A sentence about packs to train again.  kind: the device kind that trains them now."""
     runs, lost = sum(pack.runs for pack in packs), sum(pack.runs * pack.steps for pack in packs)
     begun = ", ".join(sorted({pack.kind for pack in packs}))
     are, were = ("is" if runs == 1 else "are"), ("is" if lost == 1 else "are")
     return (
-        f"{counted(runs, 'run')} begun on {begun}, of which there is no worker, {are} trained anew on {kind}: a "
-        f"checkpoint goes on only on its own kind of device. {counted(lost, 'run-step')} {were} lost."
+        f"{counted(runs, 'run')} begun on {begun}, which has no worker, {are} trained again on {kind}: a checkpoint "
+        f"goes on only on the kind of device that wrote it. {counted(lost, 'run-step')} {were} lost."
     )
 
 
 def chosen(run: Run) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Diagnostic → its class and settings; empty for a run that is older than diagnostics."""
+    """Diagnostic → its class and settings; empty for a run of a version without diagnostics."""
     names = {address: run.name(address) for address in run.addresses(DIAGNOSTICS)}
     return {
         name: (run.targets[address], run.settings(address))
@@ -207,9 +212,9 @@ def chosen(run: Run) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def _said_of_other_diagnostics(runs: int) -> str:
-    """A sentence about runs that go on."""
+    """A sentence about runs that go on with other diagnostics.  runs: their number."""
     goes, those = ("goes", "has") if runs == 1 else ("go", "have")
     return (
         f"{counted(runs, 'run')} begun with other diagnostics than the current diagnostics= {goes} on with those, and "
-        f"{those} no columns of the others; rerun=true trains anew."
+        f"{those} no columns of the others; rerun=true trains again."
     )

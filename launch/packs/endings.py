@@ -22,8 +22,8 @@ class Ending:
     """How a pack ended.
 
     status: done, failed or divided; replaced if its runs were planned again before it ended; unknown if its file was
-    damaged. error: why it is not done, in a line. diverged: the number of its runs that diverged. seconds: of training;
-    None if it was not trained to its end, or by an earlier version.
+    damaged. error: the reason why it is not done, in one line. diverged: the number of its runs that diverged.
+    seconds: training time; None if it was not trained to its end, or if an earlier version trained it.
     """
 
     status: str
@@ -33,7 +33,7 @@ class Ending:
 
     @property
     def failed(self) -> bool:
-        """Whether its runs are recorded as failed."""
+        """Whether the records of its runs say failed."""
         return self.status == "failed"
 
     def as_json(self) -> dict[str, object]:
@@ -50,7 +50,7 @@ def read_ending(store: Store, pack: str) -> Ending | None:
 
 
 def ending_of(store: Store, pack: str) -> Ending | None:
-    """The same, but the ending of a damaged file is unknown.  Raises StoreError."""
+    """As `read_ending`, but a damaged file gives the status unknown.  Raises StoreError."""
     try:
         return read_ending(store, pack)
     except DamagedFile:
@@ -58,12 +58,12 @@ def ending_of(store: Store, pack: str) -> Ending | None:
 
 
 def write_ending(store: Store, pack: str, ending: Ending, runs: Sequence[str]) -> None:
-    """Marks a pack as ended that no worker holds.  runs: those that ended in it.  Raises StoreError."""
+    """Marks a pack that no worker holds as ended.  runs: the runs that ended in it.  Raises StoreError."""
     write_mapping(store.done(pack), {**asdict(ending), "runs": list(runs)})
 
 
 def end_unheld(store: Store, pack: str, ending: Ending, ended: Sequence[str], claimed: Sequence[str]) -> None:
-    """Marks a pack as ended that no worker holds, and removes its leases, checkpoints and claims.  Raises StoreError.
+    """Marks a pack that no worker holds as ended; removes its leases, checkpoints and claims.  Raises StoreError.
 
     ended: the runs that ended in it. claimed: the runs that it may have claimed.
     """

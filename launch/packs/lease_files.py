@@ -1,4 +1,4 @@
-"""Reading leases: who holds a pack, and since when. `leases` makes them."""
+"""Reading leases: the holder of a pack, and the time of its last touch. `leases` makes them."""
 
 import os
 import time
@@ -12,15 +12,17 @@ from plasticity_lab.records.files import disk_errors, names, server_time
 from plasticity_lab.records.store import Store
 
 RELEASED = 0.0
-"""The time of last touch, long ago, that a holder sets when it gives a lease back: then the lease has run out."""
+"""A holder that gives a lease back sets this time of last touch. It is long ago, so the lease has run out."""
 _ADVICE = "it holds until it has gone untouched too long, and then another worker takes its pack over"
 
 
 @dataclass(frozen=True)
 class PackState:
-    """state: waiting, leased or done. owner, age: of its latest lease, None without one; a waiting pack's has run out.
+    """The state of a pack.
 
-    age: seconds since the lease was last touched; None too if its holder gave it back.
+    state: waiting, leased or done. owner: the owner of its latest lease, None without one. If the pack is waiting, that
+    lease has run out. age: seconds since that lease was last touched; None without a lease or if its holder gave it
+    back.
     """
 
     state: str
@@ -29,14 +31,14 @@ class PackState:
 
     @property
     def held(self) -> bool:
-        """Whether a worker holds it now."""
+        """Whether a worker holds the pack now."""
         return self.state == "leased"
 
 
 class LeaseFiles:
-    """The leases of a store, read and never written; each owner is read once, since leases do not change.
+    """The leases of a store, for reading only. Each owner is read once, since leases do not change.
 
-    damaged: the damage of leases that do not name their owner.
+    damaged: the errors of leases that do not name their owner.
     """
 
     def __init__(self, store: Store) -> None:
@@ -45,10 +47,10 @@ class LeaseFiles:
         self._owners: dict[tuple[str, int], Owner | None] = {}
 
     def states(self, packs: Collection[str], seconds: float, reader: Owner | None = None) -> dict[str, PackState]:
-        """Pack → its state.  Writes nothing that stays, and works in a store that cannot be written.
+        """Pack → its state.  Writes nothing that stays, and works in a read-only store.
 
-        seconds: how long a lease holds untouched. reader: the worker that asks, if one does: the leases of earlier
-        starts of its own Slurm job do not hold against it.  Raises StoreError.
+        seconds: the time without a touch after which a lease runs out. reader: the worker that asks, or None. Leases of
+        earlier starts of the reader's Slurm job count as free.  Raises StoreError.
         """
         if not packs:
             return {}
@@ -67,7 +69,7 @@ class LeaseFiles:
         return {pack: PackState("done") if pack in done else state(pack) for pack in packs}
 
     def owners(self, pack: str) -> list[Owner]:
-        """The known owners of a pack, the latest last; for an ended pack, the one that ended it.  Raises StoreError."""
+        """The known owners of a pack, the latest last; for an ended pack, only its last owner.  Raises StoreError."""
         path = self.store.done(pack)
         try:
             value = read_mapping(path, "")
@@ -88,13 +90,13 @@ class LeaseFiles:
     def is_held(
         self, pack: str, epoch: int, touched: float | None, now: float, seconds: float, reader: Owner | None
     ) -> bool:
-        """Whether a lease must be respected: it was touched in time, by an owner that may still be alive.
+        """Whether a lease must be respected: it was touched in time, and its owner may still be alive.
 
-        touched: from the method of that name. now: by the clock of the file server. seconds, reader: as for `states`.
+        touched: the result of `touched`. now: the time on the file server's clock. seconds, reader: as for `states`.
         Raises StoreError.
         """
         if touched is None:
-            return True  # its pack has just ended or been taken over, which the next call will see
+            return True  # its pack has just ended or been taken over; the next call will see that
         if now - touched > seconds:
             return False
         owner = self.owner(pack, epoch)
@@ -105,7 +107,7 @@ class LeaseFiles:
         return (reader is not None and owner.precedes(reader)) or is_dead_here(owner)
 
     def touched(self, pack: str, epoch: int) -> float | None:
-        """When a lease was last touched, in seconds; RELEASED if it was given back; None if it is gone.
+        """The time of a lease's last touch, in seconds; RELEASED if it was given back; None if it is gone.
 
         Raises StoreError.
         """
@@ -137,14 +139,14 @@ class LeaseFiles:
         return self._owners[pack, epoch]
 
     def kills(self, pack: str, epoch: int) -> Kills | None:
-        """The count of kills for memory that a lease's maker saw; None if it does not tell.  Raises StoreError."""
+        """The out-of-memory kills that a lease's maker counted; None if the lease has no count.  Raises StoreError."""
         try:
             return Kills.from_json((read_mapping(self.store.lease(pack, epoch), _ADVICE) or {}).get(MEMORY))
         except DamagedFile:
             return None
 
     def now(self) -> float:
-        """The file server's clock; this host's if nothing can be written there."""
+        """The time on the file server's clock; on this host's clock if the store is read-only."""
         try:
             return server_time(self.store.leases_folder)
         except StoreError:

@@ -1,10 +1,10 @@
 """Leases of packs, made of files, for many workers on a shared file system without locks.
 
-A lease is a file `<pack>.<epoch>`, linked into place, which succeeds for one worker only. Its holder touches it now
-and then. Once it has been untouched for too long, or its holder is known to be gone, another worker may link epoch + 1.
-No lease is ever rewritten: an old holder that comes back finds the higher epoch and stops. The clock is the file
-server's. Made for NFS, where others see a new file or a touch only when their caches expire: leases should last minutes
-there.
+A lease is a file `<pack>.<epoch>`. A worker makes it with a hard link, which succeeds for one worker only. The holder
+touches it now and then. If it stays untouched for too long, or its holder is known to be gone, another worker may link
+epoch + 1. No lease is ever rewritten: an old holder that comes back finds the higher epoch and stops. All times are
+from the file server's clock. The design fits NFS: other clients see a new file or a touch only when their caches
+expire. So leases on NFS should last minutes.
 """
 
 import contextlib
@@ -27,15 +27,15 @@ log = logging.getLogger(__name__)
 ENDED_IN_A_ROW = 16
 """After this many ended packs in a row, the folder that names all ended packs is listed again."""
 CLOCKS_APART_SECONDS = 5.0
-"""A larger difference of clocks is reported, since times in leases and logs would not fit together."""
+"""A larger difference of clocks is logged, since times in leases and logs would disagree."""
 
 
 class LostLease(Exception):
-    """Another worker has taken the pack over, or it is done: its former holder must write nothing more of it."""
+    """Another worker has taken the pack over, or it is done. The former holder must write nothing more for it."""
 
 
 class Lease:
-    """One worker's right to train one pack, for as long as it keeps touching it."""
+    """One worker's right to train one pack, valid while the worker keeps touching the lease."""
 
     def __init__(self, store: Store, pack: str, epoch: int, owner: Owner) -> None:
         self.pack = pack
@@ -44,16 +44,16 @@ class Lease:
         self._owner = owner
 
     def beat(self, surely: bool = False) -> None:
-        """Shows that the holder is alive.  Raises LostLease if the pack is no longer its own; StoreError.
+        """Shows that the holder is alive.  Raises LostLease if another worker has the pack; StoreError.
 
-        surely: over NFS a later lease may stay unseen for up to a minute, except for a look as `stands` takes.
+        surely: asks the file server (`stands`). Without it, a later lease may stay unseen over NFS for up to a minute.
         """
         self._touch(None, stands if surely else seen)
 
     def finish(self, content: Mapping[str, Any]) -> bool:
-        """Marks the pack as done; content: its ending.  Returns False if it was marked already.
+        """Marks the pack as done.  content: its ending.  Returns False if it was marked already.
 
-        Raises LostLease if the pack is no longer the holder's; StoreError.
+        Raises LostLease if another worker has the pack; StoreError.
         """
         self.beat(surely=True)
         ending = {**content, "epoch": self.epoch, "owner": self._owner.as_json()}
@@ -80,7 +80,7 @@ class Lease:
 
 
 class Leases:
-    """The leases of a store, for one worker.  seconds: how long a lease holds untouched. owner: the worker."""
+    """The leases of a store, for one worker.  seconds: the time untouched until a lease runs out. owner: the worker."""
 
     def __init__(self, store: Store, seconds: float, owner: Owner) -> None:
         self.store = store
@@ -92,10 +92,11 @@ class Leases:
         self._held_until: dict[tuple[str, int], float] = {}
 
     def claim(self, packs: Sequence[str], wanted: Callable[[str], bool] = lambda pack: True) -> Lease | None:
-        """A lease of the first pack that has not ended, is not held, and is wanted; None if there is none now.
+        """A lease of the first pack that has not ended, is not held, and is wanted; None if no pack is free now.
 
-        Packs whose last holder vanished come last: a pack that kills its workers must not take all of them from the
-        other packs. If all are held, few files are opened, since hundreds of workers may wait.  Raises StoreError.
+        A pack comes last if its last holder vanished. Otherwise a pack that kills its workers could take all of them
+        from the other packs. If all packs are held, few files are opened, since hundreds of workers may wait.
+        Raises StoreError.
         """
         # Leases before endings: a pack that ends in between loses its lease only after it is marked.
         epochs = self._files.epochs()
@@ -106,7 +107,7 @@ class Leases:
             return None
         kills = oom_kills()
         content = json.dumps(self.owner.as_json() | ({MEMORY: dataclasses.asdict(kills)} if kills else {})).encode()
-        # One file serves as clock and as the lease of any pack that is free.
+        # One file serves as the clock and as the lease of any free pack.
         with beside(self.store.leases_folder / "claim", content) as claim:
             with disk_errors("read", claim):
                 server = os.stat(claim).st_mtime
@@ -131,11 +132,11 @@ class Leases:
         return None
 
     def left(self, packs: Collection[str]) -> list[str]:
-        """The packs that are not known to have ended.  Reads no file: `done` and `claim` find ends."""
+        """The packs that are not known to have ended.  Reads no file: `done` and `claim` find the ended ones."""
         return [pack for pack in packs if pack not in self._ended]
 
     def holds(self, pack: str) -> bool:
-        """Whether a worker holds a pack now, be it this one.  Raises StoreError."""
+        """Whether any worker, this one included, holds a pack now.  Raises StoreError."""
         epoch = self._files.epochs().get(pack)
         if epoch is None:
             return False
@@ -145,9 +146,9 @@ class Leases:
     def vanished(
         self, lease: Lease, since: int, died: Callable[[Owner], bool] = lambda owner: False
     ) -> tuple[int, int]:
-        """The number of holders of a lease's pack, after epoch `since`, that vanished without giving it back.
+        """The number of earlier holders of a lease's pack, after epoch `since`, that vanished without giving it back.
 
-        Returns also how many of them were evidently killed because memory ran out: this machine counts such kills, and
+        Also returns how many of them were evidently killed because memory ran out: this machine counts such kills, and
         `died` may know of more.
         """
         count = of_memory = 0
@@ -171,7 +172,7 @@ class Leases:
         return self._files.states(packs, self.seconds, self.owner)
 
     def inherited(self, pack: str) -> bool:
-        """Whether a later start of this worker's own Slurm job has, or had, the pack.  Raises StoreError."""
+        """Whether a later start of this worker's Slurm job has, or had, the pack.  Raises StoreError."""
         owners = self._files.owners(pack)
         return bool(owners) and self.owner.precedes(owners[-1])
 
@@ -192,7 +193,7 @@ class Leases:
         self._named = len(self._files.damaged)
 
     def _may_be_free(self, pack: str, epochs: Mapping[str, int], now: float) -> bool:
-        """Whether a pack may be free, by the last look at its lease: only then files are opened."""
+        """Whether a pack may be free, by its lease when it was last read. Only then are files opened."""
         epoch = epochs.get(pack)
         if epoch is None or now >= self._held_until.get((pack, epoch), 0.0):
             return True
@@ -202,7 +203,7 @@ class Leases:
     def _is_held(self, pack: str, epoch: int, server: float) -> bool:
         """Whether a lease must be respected.  server: the file server's time now.
 
-        If so, it is not looked at again before it can have run out.
+        If so, it is not read again until it may have run out, or half of `seconds` has passed.
         """
         touched = self._files.touched(pack, epoch)
         held = self._files.is_held(pack, epoch, touched, server, self.seconds, self.owner)
@@ -226,7 +227,10 @@ class Leases:
         return pack in self._ended
 
     def _linked(self, claim: Path, pack: str, epochs: Mapping[str, int]) -> Lease | None:
-        """The next lease of a pack, from a complete file; None if another was faster, or the pack has just ended."""
+        """The next lease of a pack, linked from the complete file `claim`.
+
+        None if another worker was faster, or the pack has just ended.
+        """
         self._name_damaged()
         epoch = epochs.get(pack, -1) + 1
         if not link_once(claim, self.store.lease(pack, epoch)):
@@ -252,8 +256,8 @@ def say_if_clocks_differ(store: Store) -> None:
         apart = clock_offset(store.leases_folder)
         if abs(apart) > CLOCKS_APART_SECONDS:
             log.warning(
-                "The clock that stamps the files of %s is %.0f s %s this machine's. Leases go by the former; where "
-                "each machine stamps its own files, as on Lustre or sshfs, have the clocks set (NTP).",
+                "The clock that stamps the files of %s is %.0f s %s this machine's. Leases go by the former; if each "
+                "machine stamps the files that it writes, as on Lustre or sshfs, have the clocks set (NTP).",
                 store.root,
                 abs(apart),
                 "ahead of" if apart > 0 else "behind",

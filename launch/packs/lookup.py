@@ -14,14 +14,14 @@ from plasticity_lab.records.store import Store
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
-    """The option that names the store: as for `python -m plasticity_lab.main`, $PLASTICITY_STORE or ./store."""
+    """Adds the option --store. Its default is $PLASTICITY_STORE or ./store, as for `python -m plasticity_lab.main`."""
     parser.add_argument(
         "--store", type=Path, default=Path(os.environ.get(STORE) or "store"), help="the folder of records"
     )
 
 
 def add_config_dir(parser: argparse.ArgumentParser) -> None:
-    """The option that names a folder of a user's options; commands may import the classes of these options."""
+    """Adds --config-dir, a folder of a user's options. Commands may import the classes that these options name."""
     parser.add_argument(
         "--config-dir", "-cd", metavar="FOLDER", help="a folder with your options, as the main command takes it: "
         "records and plans may then name their classes"
@@ -29,18 +29,18 @@ def add_config_dir(parser: argparse.ArgumentParser) -> None:
 
 
 def config_dir_words(options: argparse.Namespace) -> list[str]:
-    """That option, as words of the main command."""
+    """The --config-dir option as words of the main command; empty if it is not set."""
     return [] if options.config_dir is None else ["--config-dir", options.config_dir]
 
 
 def add_sweep(parser: argparse.ArgumentParser) -> None:
-    """The argument that names a sweep, as `sweep_named` takes it, and the option of its store."""
+    """Adds the argument that names a sweep, for `sweep_named`, and the option --store."""
     parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; not needed if there is only one")
     add_store(parser)
 
 
 def store_there(root: Path) -> Store:
-    """The store in a folder.  Raises StoreError if there is no such folder."""
+    """The store in a folder.  Raises StoreError if the folder does not exist."""
     store = Store(root)
     if not store.root.is_dir():
         raise StoreError(f"There is no store at {store.root}; name one with --store, or make one by training a run.")
@@ -48,12 +48,12 @@ def store_there(root: Path) -> Store:
 
 
 def in_order(store: Store) -> list[str]:
-    """The sweeps of a store, in the order in which they were last planned.  Raises StoreError."""
+    """The sweeps of a store, sorted by the time when they were last planned.  Raises StoreError."""
     return sorted(sweeps_of(store), key=lambda sweep: store.plan(sweep).stat().st_mtime)
 
 
 def sweep_named(store: Store, start: str | None) -> str:
-    """The sweep whose id begins with `start`; if that is None, the store's only sweep.  Raises StoreError."""
+    """The sweep with an id that begins with `start`; if that is None, the store's only sweep.  Raises StoreError."""
     known = sweeps_of(store)
     if start is None and len(known) != 1:
         raise StoreError(f"{store.root} holds {len(known)} sweeps; say which, as `python -m launch status` lists them.")
@@ -61,7 +61,7 @@ def sweep_named(store: Store, start: str | None) -> str:
 
 
 def plans_to_read(store: Store) -> list[Plan]:
-    """The plans of all sweeps, and a line on stderr for each that cannot be read.  Raises StoreError."""
+    """The plans of all sweeps. Prints a line on stderr for each plan that cannot be read.  Raises StoreError."""
     unreadable: list[StoreError] = []
     plans = list(all_plans(store, unreadable))
     for error in unreadable:
@@ -82,6 +82,6 @@ def the_one(start: str, known: Collection[str], what: str, store: Store) -> str:
     if len(matches) == 1:
         return matches[0]
     if not matches:
-        there = f"; there are {some(sorted(known))}" if known else "; there is none"
+        there = f"; there are {some(sorted(known))}" if known else "; it has none"
         raise StoreError(f"There is no {what} {start} in {store.root}{there}.")
     raise StoreError(f"{start} is the beginning of {len(matches)} {what}s: {some(matches)}; give more of it.")

@@ -1,8 +1,8 @@
 """The owner of a lease, and the evidence that it has died.
 
-An owner is a process of a host, and under Slurm the job that started it. A process that the kernel kills for lack of
-memory cannot report that itself. So a lease holds the count of such kills in its owner's control group when the pack
-was taken. If the next worker of that group finds a higher count, that is the evidence.
+An owner is a process on a host, and under Slurm also the job that started it. A process that the kernel kills for lack
+of memory cannot report that. So a lease holds the number of such kills in its owner's control group at the time of the
+claim. If the next worker of that group counts more kills, that is the evidence.
 """
 
 import dataclasses
@@ -26,11 +26,11 @@ MEMORY = "memory"
 
 @dataclasses.dataclass(frozen=True)
 class Owner:
-    """A process that cannot be mistaken for a later one of the same number.
+    """A process that cannot be mistaken for a later one with the same process id.
 
-    host: the machine, and the container if process numbers are a container's own; host names must be distinct. started:
-    when the process started. restart: how often Slurm has requeued the job. cluster: the job's, since two clusters
-    count their jobs from the same numbers.
+    host: the machine, and the container if it has its own process ids; host names must be distinct. started: the time
+    when the process started. restart: how often Slurm has requeued the job. cluster: the job's cluster, since two
+    clusters may give the same job number.
     """
 
     host: str
@@ -42,10 +42,10 @@ class Owner:
     cluster: str | None = None
 
     def precedes(self, other: "Owner") -> bool:
-        """Whether this is the same Slurm job as the other, before a requeue.
+        """Whether this is an earlier start of the other's Slurm job, before a requeue.
 
-        Only the later one may inherit: after a node failure both can be alive, and would steal from each other in turn.
-        Leases of earlier versions do not name the cluster: then the numbers of job and task decide.
+        Only the later start may take over: after a node failure both can be alive, and they would take the pack from
+        each other in turn. Leases of earlier versions do not name the cluster: then the numbers of job and task decide.
         """
         same = self.job is not None and (self.job, self.task) == (other.job, other.task)
         elsewhere = None not in (self.cluster, other.cluster) and self.cluster != other.cluster
@@ -53,7 +53,7 @@ class Owner:
 
     @property
     def job_name(self) -> str | None:
-        """The name of its job in Slurm's commands: 12, or 12_3 in an array; None for a local worker."""
+        """The job's name in Slurm's commands: 12, or 12_3 in an array; None for a local worker."""
         return self.job if self.task is None else f"{self.job}_{self.task}"
 
     def as_json(self) -> dict[str, Any]:
@@ -62,9 +62,9 @@ class Owner:
 
     @classmethod
     def from_json(cls, value: Any) -> "Owner":
-        """The owner that a lease file names; further fields, of later versions, are ignored.
+        """The owner that a lease file names. Unknown fields, written by later versions, are ignored.
 
-        Raises ValueError with the fault of the value, as «is not a mapping».
+        Raises ValueError that states the value's fault, such as «is not a mapping».
         """
         fields = _FIELDS | {name: kind for name, kind in _FURTHER.items() if isinstance(value, dict) and name in value}
         if fault := fault_of_fields(value, fields):
@@ -91,7 +91,7 @@ def this_owner() -> Owner:
 
 
 def is_dead_here(owner: Owner) -> bool:
-    """Whether the owner was a process of this host and has ended. False if that cannot be known from here."""
+    """Whether the owner was a process of this host and has ended. False if this host cannot know."""
     if owner.host != _host():
         return False
     try:
@@ -99,7 +99,7 @@ def is_dead_here(owner: Owner) -> bool:
     except ProcessLookupError:
         return True
     except PermissionError:
-        pass  # another user's process: it is there
+        pass  # another user's process exists with this id
     started = _started(owner.pid)
     if started is _ENDED:
         return True
@@ -108,7 +108,7 @@ def is_dead_here(owner: Owner) -> bool:
 
 @functools.cache
 def _host() -> str:
-    """The host's name; in a container, whose process numbers mean nothing outside, also the container's."""
+    """The host's name; in a container with its own process ids, also the container's process namespace."""
     try:
         namespace = os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -118,12 +118,12 @@ def _host() -> str:
 
 
 def _started(pid: int) -> str | None:
-    """When a process started: the boot and the clock ticks since, or by ps; None if neither tells.
+    """The start of a process: the boot's id and the clock ticks since boot, or the time that ps prints.
 
-    _ENDED if the process has ended and only waits to be collected by its parent.
+    None if neither is available. _ENDED if the process has ended and its parent has not collected it yet (a zombie).
     """
     try:
-        # The name in the second field may hold spaces and brackets; after its last bracket come plain fields.
+        # The name in the second field may hold spaces and brackets. The fields after its last bracket are plain.
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         state, started = fields[0], f"{boot}+{fields[19]}"
@@ -139,7 +139,7 @@ def _started(pid: int) -> str | None:
 
 @dataclasses.dataclass(frozen=True)
 class Kills:
-    """group: a control group, with the boot of its machine. count: its kills for memory so far."""
+    """Out-of-memory kills.  group: a control group, with its machine's boot id. count: its kills so far."""
 
     group: str
     count: int
@@ -156,7 +156,7 @@ class Kills:
 
 
 def oom_kills() -> Kills | None:
-    """The kills for memory in this process's control group; None if the system does not count them."""
+    """The out-of-memory kills in this process's control group; None if the system does not count them."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""How far packs have come, what their workers pause for, and the seconds that they still need.
+"""The progress of packs, the pauses of their workers, and the seconds that they still need.
 
 Each running pack has two small files: its progress, and the present pause of its training.
 """
@@ -30,23 +30,25 @@ if TYPE_CHECKING:
 _FIELDS = {"steps": int, "diverged": int, "seconds": int | float, "lately": dict, "parts": list, "refills": list}
 _EARLIER = {"diverged": 0, "seconds": 0.0, "lately": {}, "parts": [], "refills": []}
 """Earlier versions did not write these fields."""
-_ADVICE = "how far its pack is shows again when the pack trains"
+_ADVICE = "the progress of its pack shows again when the pack trains"
 _PAUSE_FIELDS = {"doing": str, "of": str, "seconds": int | float}
 FROM_SECONDS, AGAIN_SECONDS, LOOK_SECONDS = 1.0, 5.0, 0.25
-"""The length from which a pause is noted; the seconds between notes of its length; between looks at the process."""
+"""A pause is noted once it has lasted the first; its length is noted again after the second. The worker is checked for
+pauses every LOOK_SECONDS."""
 SETTLED_SECONDS = 10.0
-"""A pack's own pace counts once it has trained this long."""
+"""The measured pace of a pack counts once it has trained for this time."""
 ENOUGH = 100
-"""The ends of this many packs suffice to predict the others."""
+"""This number of ended packs suffices to predict the other packs."""
 
 
 @dataclass(frozen=True)
 class Reached:
-    """How far one pack has come: steps of each of its runs, how many of these diverged, seconds of training.
+    """The progress of one pack.
 
-    lately: name → the latest measurement of its runs, if the agent reports it. parts: the code that trained it, as
-    `training_code.parts_from` returns it; empty if the worker had an earlier version. refills: the steps at which its
-    replay memory began empty again.
+    steps: the steps of each of its runs. diverged: the number of runs that diverged. seconds: training time. lately:
+    name → the latest measurement of its runs, if the agent reports it. parts: the code that trained it, as returned by
+    `training_code.parts_from`; empty if the worker had an earlier version. refills: the steps when its replay
+    memory was reset to empty.
     """
 
     steps: int
@@ -58,12 +60,12 @@ class Reached:
 
     @property
     def flags(self) -> list[str]:
-        """The flags that its interruptions will leave in the records of its runs."""
+        """The flags that the records of its runs will have because of its interruptions."""
         return flags_of_parts(self.parts) + ([REFILLED] if self.refills else [])
 
     @property
     def kind(self) -> str | None:
-        """The kind of device that trained it last; None if it is not known."""
+        """The kind of the device that trained it last; None if unknown."""
         return self.parts[-1].get("kind") if self.parts else None
 
 
@@ -78,7 +80,7 @@ def write_progress(
     parts: Sequence[Mapping[str, Any]] = (),
     refills: Sequence[int] = (),
 ) -> None:
-    """Writes how far a running pack has come; seconds, parts and refills as in `Reached`.  Raises StoreError."""
+    """Writes the progress of a running pack.  seconds, parts, refills: as in `Reached`.  Raises StoreError."""
     progress = {
         "steps": int(journal.steps),
         "diverged": int((journal.diverged > 0).sum()),
@@ -90,7 +92,7 @@ def write_progress(
 
 
 def read_progress(store: Store, pack: str) -> Reached | None:
-    """How far a pack has come that has not ended; None without a file.  Raises DamagedFile; StoreError."""
+    """The progress of a pack that has not ended; None without a file.  Raises DamagedFile; StoreError."""
     value = read_fields(store.progress(pack), _FIELDS, _ADVICE, _EARLIER)
     if value is None:
         return None
@@ -101,7 +103,7 @@ def read_progress(store: Store, pack: str) -> Reached | None:
 
 
 def reached(store: Store, pack: str) -> Reached:
-    """The same; NOWHERE if there is no file, or it is damaged.  Raises StoreError."""
+    """As `read_progress`, but NOWHERE if the file is missing or damaged.  Raises StoreError."""
     try:
         return read_progress(store, pack) or NOWHERE
     except DamagedFile:
@@ -110,7 +112,11 @@ def reached(store: Store, pack: str) -> Reached:
 
 @dataclass(frozen=True)
 class Pause:
-    """doing: in one word ("compiling"). of: the object, in a few words. seconds: its length when it was noted last."""
+    """A pause of training.
+
+    doing: the activity, in one word ("compiling"). of: its object, in a few words. seconds: the length of the pause
+    when it was last noted.
+    """
 
     doing: str
     of: str
@@ -118,12 +124,12 @@ class Pause:
 
     @property
     def words(self) -> str:
-        """«compiling kernels for 0:00:12»."""
+        """The pause in words, such as «compiling kernels for 0:00:12»."""
         return f"{self.doing} {self.of} for {in_time(self.seconds)}"
 
 
 def read_pause(store: Store, pack: str) -> Pause | None:
-    """The pause of a pack's worker; None if it trains, or the file is damaged."""
+    """The pause of a pack's worker; None if the worker trains, or the file is damaged."""
     try:
         value = read_fields(store.pause(pack), _PAUSE_FIELDS, "")
     except DamagedFile:
@@ -135,7 +141,7 @@ def read_pause(store: Store, pack: str) -> Pause | None:
 def noted(store: Store, pack: str, state: Callable[[str], None] = lambda state: None) -> Iterator[None]:
     """Around a pack's training: a thread notes its pauses, and removes the note afterwards.
 
-    state: that thread calls it with each new state, as "compiling"; with TRAINING after a pause.
+    state: the thread calls it with each new state, such as "compiling", and with TRAINING after a pause.
     """
     with beside(f"pauses of {pack}", functools.partial(_note, store.pause(pack), state)):
         yield
@@ -151,7 +157,7 @@ def _note(path: Path, state: Callable[[str], None], over: threading.Event) -> No
         before, known = known, TRAINING if wait is None else wait.doing
         if known != before:
             state(known)
-        with contextlib.suppress(StoreError):  # training goes on, and so does this once the store works again
+        with contextlib.suppress(StoreError):  # training goes on; the next round writes again
             if wait is None and is_noted:
                 _forget(path)
                 is_noted, words = False, ("", "")
@@ -172,10 +178,12 @@ def _forget(path: Path) -> None:
 def seconds_needed(
     asked: Sequence[Pack], packs: Sequence[Pack], far: Mapping[str, Reached], took: Mapping[str, float]
 ) -> dict[str, float]:
-    """Pack → the seconds that it still needs: at its own pace, or as planned, corrected by the pace of its sweep.
+    """Pack → the seconds that it still needs.
 
-    asked: the packs to predict. packs: all of the sweep. far: pack → how far it is, for begun packs. took: pack → the
-    seconds that it took, for ended packs.
+    A pack that has trained for a while is extrapolated at its pace. For the others, the plan's estimate is multiplied
+    by the sweep's ratio of measured to planned time.
+    asked: the packs to predict. packs: all packs of the sweep. far: pack → its progress, for begun packs. took: pack →
+    the seconds that it took, for ended packs.
     """
     planned = taken = 0.0
     for pack in packs:
@@ -195,9 +203,10 @@ def seconds_needed(
 
 
 def until_the_last(held: Sequence[float], waiting: Sequence[float], any_waits: bool) -> float | None:
-    """Seconds until all packs have ended, if each worker takes the next waiting one when it is free.
+    """Seconds until all packs have ended, if each free worker takes the next waiting pack.
 
-    held, waiting: the seconds that the packs need. any_waits: whether a run waits. None if a run waits without workers.
+    held, waiting: the seconds that the packs need. any_waits: whether a run waits. Returns None if a run waits and no
+    pack is held.
     """
     if not held:
         return None if any_waits else 0.0
@@ -205,16 +214,16 @@ def until_the_last(held: Sequence[float], waiting: Sequence[float], any_waits: b
 
 
 class Pace:
-    """A worker's questions about its sweep's pace. It reads the ends of a few packs, each once."""
+    """The pace of a sweep, for one of its workers. It reads the endings of a few packs, each once."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self._took: dict[str, float | None] = {}
 
     def seconds_needed(self, asked: Pack, packs: Mapping[str, Pack], left: Sequence[str]) -> float:
-        """Seconds until the end of a pack, begun or not.
+        """Seconds until a pack ends, even if it has not begun.
 
-        packs: id → pack, of the sweep. left: the ids of packs that have not ended.  Raises StoreError.
+        packs: id → pack, for all packs of the sweep. left: the ids of packs that have not ended.  Raises StoreError.
         """
         for pack in packs.keys() - {*left} - self._took.keys():
             if len(self._took) == ENOUGH:

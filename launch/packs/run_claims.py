@@ -1,10 +1,10 @@
 """The claims of packs on runs, for runs in packs of several plans.
 
-Two commands that plan at the same moment do not see each other's plans. So a pack claims its runs before it is begun. A
-claim is a file `<run>.<number>`, linked into place, which succeeds for one pack only; it names the pack and its sweep.
-The claim counts while a worker holds the pack, or the pack has a checkpoint. Afterwards another pack may link the next
-number, and the highest number counts. When a pack ends, its claims are removed after the records of its runs are
-written. So a pack that has claimed a run must then look for a record of the run.
+Two commands that plan at the same moment do not see each other's plans. So a pack claims its runs before it begins. A
+claim is a file `<run>.<number>` that names the pack and its sweep. It is made with a hard link, which succeeds for one
+pack only. The claim counts while a worker holds the pack, or the pack has a checkpoint. Afterwards another pack may
+link the next number, and the highest number counts. When a pack ends, it first writes the records of its runs, then
+removes its claims. So a pack that has claimed a run must check whether the run has a record.
 """
 
 import contextlib
@@ -34,17 +34,20 @@ class Claim:
 def claim_runs(store: Store, pack: Pack, sweep: str, leases: Leases) -> dict[str, Claim]:
     """Claims the runs of a pack that has not been begun.  Returns run → claim, for runs that other packs train.
 
-    leases: they show whether other packs are held. The claims that succeed stay.  Raises StoreError.
+    leases: for checking whether other packs are held. Successful claims stay.  Raises StoreError.
     """
     content = json.dumps({"pack": pack.id, "sweep": sweep}).encode()
     with beside(store.claims_folder / "claim", content) as mine:
-        # All packs claim in one order: then one of two packs that share several runs mostly gets all of them.
+        # All packs claim in the same order. So if two packs share several runs, one of them mostly gets all.
         claims = {run: _claim(store, run, pack.id, mine, leases) for run in sorted(pack.runs)}
     return {run: claim for run, claim in claims.items() if claim is not None}
 
 
 def _claim(store: Store, run: str, pack: str, mine: Path, leases: Leases) -> Claim | None:
-    """Claims a run for a pack, by the complete file `mine`.  Returns the claim of another pack that trains the run."""
+    """Claims a run for a pack by linking the complete file `mine`.
+
+    Returns the claim of another pack that trains the run; None if this pack has claimed it.
+    """
     number = 0
     while not link_once(mine, store.claim(run, number)):
         claim = _read(store, run, number)

@@ -20,17 +20,17 @@ from plasticity_lab.records.store import Store
 STATES = ("done", "running", "waiting", "diverged", "failed", STOPPED)
 UNFINISHED = ("running", "waiting")
 LAST_LINES = 3
-"""The lines that are shown of a failed run's error; its record has all."""
+"""The number of lines that are shown of a failed run's error; its record has all lines."""
 
 
 @dataclass(frozen=True)
 class HeldPack:
     """A pack that a worker holds.
 
-    family: its runs, in words. steps: of each run, in its `unit`; steps_done: how many of them are done. lately: the
-    latest measurements of its runs, by columns of metrics.parquet (see `Journal.lately`). worker: its holder. silent:
-    seconds since the worker was last heard of. left: seconds that the pack still needs. pause: the reason why the
-    worker does not train at the moment; None if it trains.
+    family: its runs, in words. steps: the length of each run, in the pack's `unit`. steps_done: the number of these
+    steps that are done. lately: column of metrics.parquet → the latest measurement of its runs (see `Journal.lately`).
+    worker: its holder. silent: seconds since the worker last touched its lease. left: seconds that the pack still
+    needs. pause: the reason why the worker does not train at the moment; None if it trains.
     """
 
     pack: str
@@ -52,14 +52,14 @@ class HeldPack:
 class SweepState:
     """The runs of one sweep.
 
-    states: run → one of STATES. flagged: flag of the records ("collapsed", or one of a run's agent) → finished runs,
-    and runs in training whose interruptions will leave it. kinds: kind of device → runs that were finished on it, or
-    have been begun there. diverged: run → the step of its divergence. failed: reason → runs. errors: reason → the last
-    lines of the first such run's error. given_up: run → how often it has failed, for runs that are not planned again.
+    states: run → one of STATES. flagged: flag of the records ("collapsed", or a flag of the agent) → finished runs with
+    it, and running runs that will have it because of their interruptions. kinds: device kind → runs that finished on it
+    or train on it. diverged: run → the step of its divergence. failed: reason → runs. errors: reason → the last lines
+    of the first such run's error. given_up: run → how often it has failed, for runs that are not planned again.
     unreadable: the damage of records, metrics and weights (their runs wait). running: the packs that workers hold.
-    packs: the known ids of all packs that its runs are or were in. progress: of an average run, from 0 to 1. left:
-    seconds until the last pack ends, by the pace of this sweep's packs; None if runs wait without workers.
-    memory_bytes: of the replay memories of its open packs in the store.
+    packs: the known ids of all packs that its runs are or were in. progress: the progress of an average run, from 0 to
+    1. left: seconds until the last pack ends, by the pace of this sweep's packs; None if runs wait without workers.
+    memory_bytes: the bytes of the replay memories of its open packs in the store.
     """
 
     sweep: str
@@ -88,7 +88,7 @@ class SweepState:
 def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepState:
     """The state of a sweep now; writes nothing that stays.  Raises StoreError.
 
-    index: reads the records; one for many sweeps.
+    index: reads the records; one index can serve many sweeps.
     """
     outcomes, unreadable = _outcomes(index or RunIndex(store), plan.asked)
     final = () if plan.settings.rerun else ended_for(plan.settings)
@@ -140,9 +140,9 @@ def _outcomes(index: RunIndex, runs: Sequence[str]) -> tuple[dict[str, Outcome],
 
 
 def _open_packs(store: Store, plan: Plan, outcomes: Mapping[str, Outcome], final: Collection[str]) -> list[Pack]:
-    """The packs that have not ended and have unfinished runs.  final: the statuses of finished runs.
+    """The packs that have not ended and have unfinished runs.  final: the statuses that count as finished.
 
-    Other packs may have finished all runs of a pack that never ended.
+    The runs are checked too: other packs may have finished all runs of a pack that never ended.
     """
     ended = set(names(store.done_folder))
     left = set(plan.asked) - {run for run, outcome in outcomes.items() if outcome.status in final}
@@ -150,14 +150,17 @@ def _open_packs(store: Store, plan: Plan, outcomes: Mapping[str, Outcome], final
 
 
 def _state(outcome: Outcome | None, pack: PackState | None, final: Collection[str]) -> str:
-    """pack: the open pack of the run, if it has one: then the run is trained again, except for a final status."""
+    """The state of a run.
+
+    pack: the state of the run's open pack, or None. If a run has an open pack, only a final status of the run counts.
+    """
     if outcome is not None and (pack is None or outcome.status in final):
         return outcome.status
     return "running" if pack is not None and pack.held else "waiting"
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """First → the seconds of its pairs."""
+    """Groups pairs: first element → the list of second elements."""
     groups = defaultdict(list)
     for key, member in pairs:
         groups[key].append(member)
@@ -165,7 +168,7 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _progress(states: Mapping[str, str], packs: Sequence[Pack], far: Mapping[str, Reached]) -> float:
-    """The progress of an average run, from 0 to 1.  far: pack → how far it is, for begun packs."""
+    """The progress of an average run, from 0 to 1.  far: pack → its progress, for begun packs."""
     share = {run: far[pack.id].steps / pack.steps for pack in packs if pack.id in far for run in pack.runs}
     shares = [share.get(run, 0.0) if state in UNFINISHED else 1.0 for run, state in states.items()]
     return sum(shares) / max(1, len(shares))
@@ -209,7 +212,7 @@ def _last_lines(error: str) -> list[str]:
 
 
 def _took(packs: Sequence[Pack], outcomes: Mapping[str, Outcome]) -> dict[str, float]:
-    """Pack → the seconds that it took, by the records of its runs; as planned if they do not tell."""
+    """Pack → the seconds that it took, from its first run's record; the plan's estimate if the record has none."""
     seconds = {}
     for pack in packs:
         outcome = outcomes.get(pack.runs[0])
@@ -237,6 +240,6 @@ def _held(store: Store, pack: Pack, now: Reached, state: PackState, left: float)
 
 
 def in_words(command: Sequence[str]) -> str:
-    """The words after `python -m plasticity_lab.main`, as one would type them."""
+    """The words after `python -m plasticity_lab.main`, quoted for a shell."""
     at = next((at for at, word in enumerate(command) if word.endswith(("plasticity_lab.main", "main.py"))), -1)
     return shlex.join(word for word in command[at + 1 :] if word not in ("-m", "--multirun"))

@@ -1,4 +1,4 @@
-"""The work that is left of a sweep: finished runs are skipped, and unfinished packs of earlier plans adopted whole."""
+"""The work left in a sweep: finished runs are skipped, and unfinished packs of earlier plans are adopted whole."""
 
 import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -27,13 +27,13 @@ from plasticity_lab.run import Run
 class Outstanding:
     """The runs of a sweep, sorted.
 
-    index: the index that read their records. finished: ids with a record that counts. renamed: finished runs that are
-    asked for under a further name. without_weights: finished runs that kept none. without_diagnostics: diagnostic →
-    finished runs that were trained without it. edited: a user's class → finished runs that another version of its code
-    trained. left: the runs to train. given_up: run → how often it has failed, for runs that failed too often. widest:
-    run → the most runs of its pack, for runs that failed. packs: pack → the finished runs that it recorded. recorded:
-    the packs that have recorded all of their runs. corrupt: the damage of records, metrics or weights, whose runs are
-    left.
+    index: the index that read their records. finished: ids of runs with a finished record. renamed: finished runs that
+    the command requests under a new name. without_weights: finished runs that kept no weights. without_diagnostics:
+    diagnostic → finished runs that were trained without it. edited: a user's class → finished runs that another version
+    of its code trained. left: the runs to train. given_up: run → how often it has failed, for runs that failed too
+    often. widest: run → the largest allowed number of runs in its pack, for runs that failed. packs: pack → the
+    finished runs that it recorded. recorded: the packs that have recorded all of their runs. corrupt: the damage of
+    records, metrics or weights; their runs are in `left`.
     """
 
     index: RunIndex | None = None
@@ -55,9 +55,9 @@ def outstanding(
 ) -> Outstanding:
     """Sorts the runs of a sweep, and changes nothing.
 
-    A run is trained again if its record, metrics or weights cannot be read, or if it failed, at most `retries` times.
-    `rerun` trains every run again, except for those that an earlier, interrupted rerun of the sweep has finished.
-    ended: the statuses of runs that are finished for the command (see `ended_for`).
+    A run is trained again if its record, metrics or weights cannot be read, or if it failed at most `retries` times.
+    `rerun` trains every run again, except the runs that an earlier, interrupted rerun of the sweep has finished.
+    ended: the statuses that count as finished for the command (see `ended_for`).
     Raises ConfigError if a record is of another class under the same name.
     """
     index, digest = RunIndex(store), Digests()
@@ -75,7 +75,7 @@ def outstanding(
         elif outcome is None or outcome.status not in ended or run.id in again:
             todo.left.append(run)
             if outcome is not None and failed:
-                # A run that failed alone stays alone: it would hold up other runs again.
+                # A run that failed alone gets a pack alone, since it could stop other runs again.
                 todo.widest[run.id] = outcome.width or 1
         else:
             todo.finished.append(run.id)
@@ -88,21 +88,21 @@ def outstanding(
 
 
 def _outcome(index: RunIndex, run: Run, classes: str, todo: Outstanding) -> Outcome | None:
-    """The outcome of a run whose record counts.  The damage of any other record goes to `todo`."""
+    """The outcome in a run's record; None without a valid record.  The damage of an invalid one goes to `todo`."""
     try:
         outcome = index.of(run.id)
         if outcome is not None and run.targets and outcome.classes not in (None, classes):
             _check_classes(index.store, run)
     except CorruptRecord as error:
         with contextlib.suppress(CorruptRecord):
-            _check_classes(index.store, run)  # the record may be whole, and the files next to it damaged
+            _check_classes(index.store, run)  # the record may be valid, and only the files next to it damaged
         todo.corrupt.append(error)
         return None
     return outcome
 
 
 def _compare_with_record(store: Store, run: Run, todo: Outstanding) -> None:
-    """Adds a finished run to `edited` and `without_diagnostics`, if it was trained by other code, or without some."""
+    """Adds a finished run to `edited` if other code trained it, to `without_diagnostics` if it lacks some of them."""
     digests, asked = digests_of_classes(run.trained_by), chosen(run)
     record = read_record(store, run.id) if digests or asked else None
     if record is None:
@@ -117,14 +117,14 @@ def _compare_with_record(store: Store, run: Run, todo: Outstanding) -> None:
 
 
 def _check_classes(store: Store, run: Run) -> None:
-    """Raises as `read_record` and `check_targets`."""
+    """Raises the errors of `read_record` and `check_targets`."""
     record = read_record(store, run.id)
     if record is not None:
         check_targets(run, record)
 
 
 def how_to_try_again(given_up: Mapping[str, int]) -> str:
-    """A sentence about runs that failed too often to be tried again.  given_up: run → how often it has failed."""
+    """A sentence about runs that failed too often.  given_up: run → how often it has failed."""
     most = max(given_up.values())
     return (
         f"{counted(len(given_up), 'run')} failed {counted(most, 'time')} and will not be tried again, unless "
@@ -133,9 +133,9 @@ def how_to_try_again(given_up: Mapping[str, int]) -> str:
 
 
 def tidied(store: Store, todo: Outstanding, sweep: str, lease_seconds: float) -> list[str]:
-    """Sets damaged files of the runs aside, marks packs that have ended, and gives finished runs their new names.
+    """Sets damaged files of the runs aside, marks ended packs, and adds new names to the records of finished runs.
 
-    Returns a line for each run whose files are set aside.  Raises StoreError.
+    Returns a line for each run with files set aside.  Raises StoreError.
     """
     if todo.left or todo.renamed:
         store.prepare()
@@ -151,9 +151,9 @@ def tidied(store: Store, todo: Outstanding, sweep: str, lease_seconds: float) ->
 
 
 def mark_ended(store: Store, todo: Outstanding, lease_seconds: float) -> None:
-    """Marks packs as ended that recorded all their runs, but whose workers were killed before they could mark them.
+    """Marks packs as ended if they recorded all their runs, and their workers were killed before marking them.
 
-    Without the mark their checkpoints would stay for ever.  Raises StoreError.
+    Without the mark, their checkpoints would never be removed.  Raises StoreError.
     """
     open_packs = todo.recorded & set(names(store.root / "packs"))
     open_packs -= ended(store, open_packs)
@@ -165,12 +165,16 @@ def mark_ended(store: Store, todo: Outstanding, lease_seconds: float) -> None:
 def adopted(
     store: Store, left: Sequence[Run], kind: str, lease_seconds: float, unreadable: list[StoreError]
 ) -> tuple[list[Pack], dict[str, Run]]:
-    """The unfinished packs of earlier plans that have some of the runs, and id → run for all runs of those packs.
+    """The unfinished packs of earlier plans with any of the runs, and id → run for all runs of those packs.
 
     A run belongs to the first pack that planned it until that pack ends. A begun pack (with a checkpoint or a live
-    lease) is always adopted. Another pack is adopted if it is of this sort of device, shares no run with adopted packs,
-    and has the diagnostics that are asked for now; otherwise its runs are planned again. The reason why a plan cannot
-    be read is added to unreadable.
+    lease) is always adopted. Any other pack is adopted if all of these hold; otherwise its runs are planned again:
+
+    - it is for the same sort of device as `kind`;
+    - it shares no run with adopted packs;
+    - it has the diagnostics that the command requests now.
+
+    The errors of plans that cannot be read are added to `unreadable`.
     """
     wanted = {run.id: run for run in left}
     packs: dict[str, Pack] = {}
@@ -196,7 +200,7 @@ def adopted(
 
 
 def _to_rerun(store: Store, runs: Sequence[Run]) -> set[str]:
-    """The runs that a rerun trains: all of them, or those that the last rerun left when it was interrupted."""
+    """The runs that a rerun trains: all runs, or the runs that an interrupted rerun left."""
     left: set[str] = set()
     sweep = sweep_of(runs)
     with contextlib.suppress(DamagedFile):  # `adopted` names a plan that cannot be read
@@ -211,7 +215,8 @@ def _to_rerun(store: Store, runs: Sequence[Run]) -> set[str]:
 def _begun(store: Store, packs: Iterable[str], lease_seconds: float) -> set[str]:
     """The packs that have a checkpoint or a live lease."""
     begun = {pack for pack in packs if any(store.pack_folder(pack).glob("checkpoint.*"))}
-    # The states of leases need the server's clock. So only packs with leases are asked for: no dry run needs it.
+    # The states of leases need the file server's clock. So only packs with a lease are checked: a dry run of packs
+    # without leases needs no clock.
     leased = {lease.rpartition(".")[0] for lease in names(store.leases_folder)}.intersection(packs) - begun
     states = LeaseFiles(store).states(leased, lease_seconds)
     return begun | {pack for pack, state in states.items() if state.held}
