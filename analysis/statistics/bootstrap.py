@@ -1,9 +1,9 @@
-"""Stratified percentile bootstrap: the aggregates that other seeds in the same environments might have given.
+"""Stratified percentile bootstrap: the range of aggregates that other seeds in the same environments could give.
 
 Source: Agarwal et al. 2021. Each environment is a stratum: its seeds are drawn again with replacement, and the
 environments stay. The interval lies between percentiles of the aggregate over many such draws. With five seeds these
-intervals are too narrow (the SD that they see is short by √(4/5)); tests and docs/statistics.md say by how much. The
-papers use them; `interval` covers.
+intervals are too narrow: their SD is too small by the factor √(4/5). Tests and docs/statistics.md say by how much. The
+papers use them; the intervals of `interval` have the nominal coverage.
 """
 
 import hashlib
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 Aggregate = Callable[..., np.ndarray]
-"""Scores (..., N, M), of one arm or of several, → (...) or (..., T): the leading axes are replicates."""
+"""Scores (..., N, M) for one or several arms → (...) or (..., T); the leading axes are replicates."""
 
 REPLICATES = 50_000
 BLOCK = 2**20
-"""How many scores are drawn at once, which bounds the memory. Another number here gives other draws."""
+"""The number of scores drawn at once; it limits memory. Another number here gives other draws."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ def bootstrap(
     level: float = 0.95,
     seed: int | None = 0,
 ) -> Estimate:
-    """The aggregate of one arm's scores (N seeds, M environments), or of several arms', with its interval.
+    """An aggregate with its interval, for the scores (N seeds, M environments) of one or several arms.
 
-    name: of the arms, as in "relu". Seed and name decide which seeds are drawn, so an arm's interval does not depend on
-    the other arms of a table.
+    name: names the arms, as in "relu". Seed and name decide which seeds are drawn, so an arm's interval does not depend
+    on the other arms of a table.
 
     Raises ValueError for scores of another shape, and for arms with different environments.
     """
@@ -75,9 +75,10 @@ def bootstrap(
 def resampled(
     arms: Sequence[np.ndarray], name: str, replicates: int = REPLICATES, seed: int = 0
 ) -> Iterator[list[np.ndarray]]:
-    """The replicates, block by block: for each arm (N, M) an array (R, N, M) whose columns are drawn from the arm's.
+    """The replicates in blocks: for each arm (N, M) an array (R, N, M); each column is drawn from the arm's column.
 
-    The blocks' R add up to `replicates`. Every block has its own random numbers, so their size bounds the memory alone.
+    The sum of R over the blocks is `replicates`. Each block has a separate random stream. The block size limits
+    memory; another size gives other draws.
     """
     size = max(1, BLOCK // max(arm.size for arm in arms))
     for first in range(0, replicates, size):
@@ -88,8 +89,8 @@ def resampled(
 def keyed(seed: int, *name: int | str) -> np.random.Generator:
     """A new generator for a seed and a name: equal arguments give equal numbers.
 
-    Philox (Salmon et al. 2011) keyed with a hash of them. `plasticity_lab.randomness` does the same for runs; analysis
-    reads records and imports nothing that makes them.
+    Philox (Salmon et al. 2011), keyed with a hash of the arguments. `plasticity_lab.randomness` does the same for runs;
+    analysis reads records and does not import the code that trains.
     """
     words = "/".join(["analysis", str(int(seed)), *map(str, name)])
     key = int.from_bytes(hashlib.blake2b(words.encode(), digest_size=16).digest(), "little")

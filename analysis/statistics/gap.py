@@ -1,4 +1,4 @@
-"""GAP: by how much returns of training are above those of a test; ΔGAP: how much that widens over the cycles.
+"""GAP: training return minus test return; ΔGAP: its change from the first to the last cycle.
 
 Legend: C cycles, N seeds, M environments.
 """
@@ -25,7 +25,7 @@ class GapSummary:
     """ΔGAP of one activation as Tables 4 and F3 print it.
 
     mean (M,): over seeds. half (M,): half the width of its interval by Student's t, NaN for a single seed.
-    iqm, overall, sd: of the environments' means, the interquartile mean, mean and sample standard deviation.
+    iqm, overall, sd: interquartile mean, mean and sample standard deviation over the environments' means.
     """
 
     mean: np.ndarray
@@ -36,7 +36,7 @@ class GapSummary:
 
 
 def gaps(train_CNM: np.ndarray, test_CNM: np.ndarray) -> np.ndarray:
-    """Training less test of each cycle, (C, N, M); 0 if one of the two is a failure (see `failed`).
+    """Training return minus test return in each cycle, (C, N, M); 0 if one of the two is a failure (see `failed`).
 
     Source: Figure F1.  Raises ValueError if they differ in shape.
     """
@@ -54,11 +54,11 @@ def gap_summary(change_NM: np.ndarray, level: float = 0.95) -> GapSummary:
 
 
 def gap_change(train_CNM: np.ndarray, test_CNM: np.ndarray) -> GapChange:
-    """ΔGAP = (train − test) in the last cycle less the same in the first: (C cycles, N seeds, M environments) → (N, M).
+    """ΔGAP = (train − test) in the last cycle − (train − test) in the first cycle: (C, N, M) → (N, M).
 
-    More than 0: the gap has widened. A run with a failure (see `failed`) among these four returns has a ΔGAP of 0. The
-    paper says that a failed run has a gap of 0; if only its failed cycle had, an explosion in the last cycle would read
-    as a gap that closed.
+    Above 0: the gap has widened. A run with a failure (see `failed`) among these four returns has a ΔGAP of 0: the
+    paper says that a failed run has a gap of 0. If only the failed cycle had a gap of 0, an explosion in the last cycle
+    would look like a gap that closed.
 
     Raises ValueError for fewer than two cycles, or if train and test differ in shape.
     Source: the paper's "Robust Metrics for Non-Stationary RL", Tables 4 and F3.

@@ -1,4 +1,4 @@
-"""Holm's correction of p-values that are read together: the chance of any false alarm stays that of one test."""
+"""Holm's correction for several tests: the probability of any false positive stays at the level of one test."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ import numpy as np
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """The corrected p-values, in the order given: one below a level is significant at it, whatever the others are.
+    """The corrected p-values, in the order given. A corrected p below a level is significant at this level.
 
-    The k-th smallest of m is multiplied by m − k + 1; a greater one is never corrected to less than a smaller one, and
-    none to more than 1. None (no test) stays None and counts for no test.
+    The k-th smallest of m is multiplied by m − k + 1. A greater p is never corrected to a smaller value than a smaller
+    p, and none to more than 1. None (no test) stays None and does not count as a test.
 
-    Source: Holm 1979, step down. Needs no independence of the tests.  Raises ValueError for what is no probability.
+    Source: Holm 1979, step down. The tests need not be independent.  Raises ValueError for values outside [0, 1].
     """
     tested = [place for place, p in enumerate(p_values) if p is not None]
     raw = np.array([p_values[place] for place in tested], dtype=np.float64)

@@ -1,18 +1,18 @@
-"""Intervals that cover: of an aggregate of runs by task, of the difference of two arms, and of how often one wins.
+"""Intervals with correct coverage, for an aggregate of runs, a difference of arms, and a probability of improvement.
 
-    interval(values_NM, of="iqm")                       Student's t, of winsorised runs if some are cut off
+    interval(values_NM, of="iqm")                       Student's t; with winsorised runs if some are cut off
     interval(values_NM, of="iqm", method=PERCENTILE)    the papers' stratified percentile bootstrap
-    difference(ours_NM, theirs_KM, of="iqm")            Student's t of the difference
-    improvement_interval(ours_NM, theirs_KM)            Student's t of the probability that a run of ours wins
+    difference(ours_NM, theirs_KM, of="iqm")            Student's t for the difference
+    improvement_interval(ours_NM, theirs_KM)            Student's t for the probability that a run of ours wins
 
-values_NM: runs × tasks, or (N,) of one task. NaN: a run that is missing; tasks may have unequal numbers of runs.
-of: "mean", "iqm", "median" (over tasks of their means) or "optimality gap".
-rows: "apart" if each task, such as a game, has separate runs; "together" if a row is one run that met every task, as in
-a cycle of bodies, so that correlation between its tasks counts (it needs all rows whole).
+values_NM: runs × tasks, or (N,) for one task. NaN: a missing run; tasks may have unequal numbers of runs.
+of: "mean", "iqm", "median" (over the tasks' means) or "optimality gap".
+rows: "apart" if each task, such as a game, has separate runs. "together" if a row is one run that was trained on every
+task, as in a cycle of environments: then correlation between its tasks counts, and no row may lack a task.
 
-Each gives an `Interval`: value, low, high, method (its `words` are for a caption), runs (of each task), and `reason`
-if something is None. `method.coverage` says how often such intervals hold the truth. All need two runs of each task:
-with two, intervals are wide, as they must be. Infinite values are counted, and there is no number then.
+Each returns an `Interval`: value, low, high, method (its `words` are for a caption), runs (of each task), and `reason`
+if a number is None. `method.coverage` says how often such intervals contain the true value. All need at least two runs
+of each task; with two, the intervals are wide. If values are infinite, they are counted and no number is computed.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,10 +34,10 @@ _BY_REPLICATE = {"mean": mean_score, "iqm": iqm, "median": median_score, "optima
 
 @dataclass(frozen=True)
 class Interval:
-    """A number with its interval: None if `reason` says why; a single run gives a value and no interval.
+    """A number with its interval. Numbers are None if `reason` says why; a single run gives a value and no interval.
 
-    method: of the interval. runs: how many of each task, of the first arm and then of the second if two are compared.
-    infinite: how many values are infinite.
+    method: the interval's method. runs: the number of runs of each task; if two arms are compared, first those for the
+    first arm, then those for the second. infinite: the number of infinite values.
     """
 
     value: float | None
@@ -50,7 +50,7 @@ class Interval:
 
     @property
     def number(self) -> float:
-        """The value.  Raises TypeError if there is none."""
+        """The value.  Raises TypeError if it is None."""
         if self.value is None:
             raise TypeError(f"There is no value: {self.reason}.")
         return self.value
@@ -66,10 +66,10 @@ def interval(
 ) -> Interval:
     """The aggregate of an arm's runs with its interval.
 
-    method: `STUDENT`, or `PERCENTILE`, with the level, and with replicates and seed of a bootstrap. name: of the arm;
-    with the method's seed it decides what is drawn.
+    method: `STUDENT`, or `PERCENTILE`; it holds the level, and for a bootstrap the replicates and the seed. name: the
+    arm's name; together with the method's seed it decides which runs are drawn.
 
-    Raises ValueError for values of more axes, and for unknown names of aggregates or methods.
+    Raises ValueError for values with more than two axes, and for unknown names of aggregates or methods.
     """
     _check_aggregate(of)
     tasks, found = _sorted(values_NM, method)
@@ -85,10 +85,10 @@ def interval(
 
 
 def difference(ours_NM: np.ndarray, theirs_KM: np.ndarray, of: str = "mean", rows: Rows = "apart") -> Interval:
-    """The aggregate of ours less that of theirs, for arms of the same tasks and of separate runs.
+    """Our aggregate minus their aggregate, for two arms with the same tasks and separate runs.
 
-    For means of one task it is the interval of Welch's test.  Raises ValueError as `interval` does, and for arms of
-    different tasks.
+    For means on one task this is the interval of Welch's test.  Raises ValueError as `interval` does, and if the arms
+    have different numbers of tasks.
     """
     _check_aggregate(of)
     return _of_two(ours_NM, theirs_KM, rows, lambda *arms: [AGGREGATES[of](arm) for arm in arms])
@@ -100,7 +100,7 @@ def improvement_interval(
     """The probability that a run of ours beats one of theirs on the same task, averaged over tasks; a tie is half.
 
     The contribution of a run is the part of the other arm that it beats: DeLong's variance, with the degrees of freedom
-    of Brunner and Munzel. If every run of one arm beats every run of the other, nothing varies: there is no interval.
+    of Brunner and Munzel. If every run of one arm beats every run of the other, nothing varies: no interval.
 
     Source: Brunner and Munzel 2000; Agarwal et al. 2021 for the average.  Raises ValueError as `difference` does.
     """
@@ -132,7 +132,7 @@ def _of_two(
 
 
 def _wins(ours: Tasks, theirs: Tasks) -> list[Contributions]:
-    """The contributions of both arms to the probability that ours win: all of its value is that of ours."""
+    """The contributions of both arms to the probability that our runs win. Our arm carries the value, theirs has 0."""
     mine, others = [], []
     for a, b in zip(ours, theirs, strict=True):
         beats = (np.greater.outer(a, b).astype(float) + np.greater_equal.outer(a, b)) / (2 * len(ours))
@@ -143,7 +143,7 @@ def _wins(ours: Tasks, theirs: Tasks) -> list[Contributions]:
 
 
 def _sorted(values_NM: np.ndarray, method: Method) -> tuple[list[np.ndarray] | None, Interval]:
-    """The runs of each task, None if there is nothing to compute; and an interval with all but its numbers."""
+    """The runs of each task, None if no number can be computed; and an interval without its numbers."""
     values = np.asarray(values_NM, dtype=np.float64)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2:
@@ -184,7 +184,7 @@ def _why_not(found: Interval, parts: Sequence[Contributions], rows: Rows) -> str
 
 
 def _drawn(tasks: Sequence[np.ndarray], of: str, found: Interval, name: str) -> Interval:
-    """By `bootstrap`, which needs as many runs of each task."""
+    """The interval by `bootstrap`, which needs equal numbers of runs for all tasks."""
     if len(set(found.runs)) > 1:
         return replace(found, reason="tasks with unequal numbers of runs, which this bootstrap does not draw")
     if min(found.runs) < 2:

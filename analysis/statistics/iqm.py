@@ -1,8 +1,8 @@
-"""The interquartile mean: the mean of the middle half of all runs, which no single run can move far.
+"""The interquartile mean: the mean of the middle half of all runs. No single run can move it far.
 
-The convention is rliable's (Agarwal et al. 2021), which is SciPy's: the scores of all seeds and environments are put in
-one heap of n; ⌊n / 4⌋ are cut off at either end, and the rest is averaged with equal weights. No score is cut in part:
-of 5 the middle 3 remain, of 4 the middle 2, of 20 the middle 10; of fewer than 4 nothing is cut, and it is the mean.
+The convention is rliable's (Agarwal et al. 2021), as in SciPy. The n scores of all seeds and environments are pooled;
+⌊n / 4⌋ are cut off at each end, and the others are averaged with equal weights. No score is cut in part: the middle 3
+of 5 remain, the middle 2 of 4, the middle 10 of 20. With fewer than 4 scores none is cut, and the result is the mean.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ CUT = 0.25
 
 
 def iqm(scores_NM: np.ndarray) -> np.ndarray:
-    """The interquartile mean over seeds and environments together: (..., N, M) → (...).  NaN where a score is.
+    """The interquartile mean over seeds and environments together: (..., N, M) → (...).  NaN if a score is NaN.
 
     Raises ValueError for an array without these two axes.
     """
@@ -25,4 +25,4 @@ def iqm(scores_NM: np.ndarray) -> np.ndarray:
     cut = int(CUT * many)
     # As in `scipy.stats.trim_mean`, which takes most of a second to import.
     middle = np.partition(heap, (cut, many - cut - 1), axis=-1)[..., cut : many - cut].mean(axis=-1)
-    return np.where(np.isnan(heap).any(axis=-1), np.nan, middle)[()]  # NaN would be cut off, as the largest
+    return np.where(np.isnan(heap).any(axis=-1), np.nan, middle)[()]  # NaN sorts as the largest and would be cut off

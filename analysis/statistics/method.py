@@ -19,7 +19,7 @@ from analysis.statistics.bootstrap import REPLICATES
 
 @dataclass(frozen=True)
 class Method:
-    """name: of the method. level: how often its intervals should hold the truth. replicates, seed: of a bootstrap."""
+    """level: the nominal coverage of its intervals. replicates, seed: set for a bootstrap, otherwise None."""
 
     name: str
     level: float = 0.95
@@ -45,22 +45,22 @@ class Method:
 PERCENTILE = Method("stratified percentile bootstrap", replicates=REPLICATES, seed=0)
 """The papers' method: `bootstrap`."""
 STUDENT = Method("Student's t")
-"""`interval`: of means."""
+"""For means: `interval`."""
 _CUT = "winsorised "
 WINSORISED = f"{_CUT}Student's t"
 """The name of `STUDENT` if runs are cut off, as for an interquartile mean."""
 WHOLE_RUNS = ", whole runs"
-"""Behind its name if a run that met several tasks is one draw."""
+"""Appended to the name if a run that was trained on several tasks counts as one draw."""
 BOUNDS_ANEW = Method("Student's t, bounds drawn anew", replicates=10_000, seed=0)
-"""Of scores whose bounds are percentiles of the runs themselves: `plasticity_score.spread`."""
+"""For scores that take their bounds from percentiles of the same runs: `plasticity_score.spread`."""
 GAP = STUDENT
-"""Of a mean change of the generalization gap: `summaries.half_width`."""
+"""For a mean change of the generalization gap: `summaries.half_width`."""
 EFFECT = Method("noncentral t")
-"""Of Hedges' g: `hedges`."""
+"""For Hedges' g: `hedges`."""
 Methods = Mapping[str, Method]
 """Number → the method of its intervals."""
 AT_FIRST: Methods = {"score": PERCENTILE, "gap": GAP, "effect": EFFECT}
-"""Of the tables whose .json does not say it."""
+"""The methods of old tables; their .json does not name them."""
 TODAY: Methods = {**AT_FIRST, "score": BOUNDS_ANEW, "published": PERCENTILE}
 """published: the paper's intervals of the same scores, if ours are made differently."""
 
@@ -85,23 +85,23 @@ def shared(kept: Iterable[Methods | None]) -> Methods:
 
 FOLDER = Path(__file__).parents[1] / "measured" / "coverage"
 LEVEL = 0.95
-"""Of the intervals that were simulated."""
+"""The level of the simulated intervals."""
 MANY = 10
 """From this many seeds on, a caption does not mention coverage."""
 
 
 def family(method: str) -> str:
-    """The name that a method's coverage has: the same whether runs are cut off or not."""
+    """The method's name in the coverage files; it is the same whether runs are cut off or not."""
     return method.removeprefix(_CUT)
 
 
 def coverage(
     of: str, method: str, seeds: int, tasks: int, distribution: str = "normal"
 ) -> tuple[float, int, int] | None:
-    """The part of nominal 95 % intervals that held the truth, with the seeds and tasks that it was measured for.
+    """The part of nominal 95 % intervals that contained the true value, and the measured numbers of seeds and tasks.
 
-    of: as in `interval`, or "difference of means", "difference of iqms", "improvement", "score". The size is the
-    greatest measured one that is not greater than the one asked for. None if nothing was measured.
+    of: as in `interval`, or "difference of means", "difference of iqms", "improvement", "score". The result is for the
+    greatest measured size that is not greater than the given one. None if no such size was measured.
     """
     found = _measured(of).get((family(method), distribution), {})
     sizes = [size for size in found if size[0] <= seeds and size[1] <= tasks]

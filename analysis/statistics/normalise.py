@@ -1,7 +1,7 @@
-"""Returns of environments with different scales → scores between 0 and 1, and which runs count as failures.
+"""Returns of environments with different scales → scores between 0 and 1; and which runs are failures.
 
-The paper takes min and max from "a robust percentile sweep across all activations" and does not say which percentiles;
-here the 5th and the 95th. They depend on which runs are compared, so tables and figures show them with the scores.
+The paper takes min and max from "a robust percentile sweep across all activations" and does not name the percentiles.
+We take the 5th and the 95th. They depend on the compared runs, so tables and figures show them with the scores.
 """
 
 from collections.abc import Mapping
@@ -47,12 +47,12 @@ def failed(returns: np.ndarray, floor: float = FLOOR) -> np.ndarray:
 def normalise(
     returns: Mapping[str, np.ndarray], floor: float = FLOOR, percentiles: tuple[float, float] = PERCENTILES
 ) -> Normalised:
-    """Scores of all arms that are compared: arm → returns (N seeds, M environments) → the same shapes, in [0, 1].
+    """Scores of all compared arms: arm → returns (N seeds, M environments) → the same shapes, in [0, 1].
 
-    In each environment (return − low) / (high − low), cut off at 0 and 1; low and high are percentiles over all runs of
-    all arms, in which a failure counts as a return at the floor. A failure scores 0.
+    The score is (return − low) / (high − low) in each environment, clipped to [0, 1]. low and high are percentiles over
+    all runs of all arms; for them a failure counts as a return at the floor. A failure scores 0.
 
-    Raises ValueError if there is no arm, or they have different environments.
+    Raises ValueError if no arm is given, or if the arms have different environments.
     Source: the paper's plasticity score ("Robust Metrics for Non-Stationary RL").
     """
     arms = {name: np.asarray(each, dtype=np.float64) for name, each in returns.items()}

@@ -33,7 +33,7 @@ class Paired:
 
 
 def paired(ours: Values, theirs: Values) -> Paired:
-    """Two-sided test that ours less theirs, (n,), (n,) in the same order of seeds, has the mean 0.
+    """Two-sided test that the differences ours − theirs, (n,), (n,) in the same order of seeds, have the mean 0.
 
     No p for fewer than two pairs, for values that are not finite, nor if all differences are the same.
     Raises ValueError for lists of different lengths.  Source: `scipy.stats.ttest_rel`.

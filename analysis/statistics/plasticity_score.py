@@ -1,9 +1,9 @@
 """The Plasticity Score: the interquartile mean of normalised returns, over seeds and environments, by activation.
 
-Its bounds are percentiles of the runs that are scored: with other seeds, all arms' runs would be others, and so would
-the returns that count as 0 and as 1. So whole runs of every arm are drawn again, the bounds are taken from the drawn
-runs, and the runs are scored by them. Their standard error, with Student's t, gives the interval: percentiles of the
-replicates of so few runs would be too narrow (tests and docs/statistics.md say by how much).
+Its bounds, the returns that count as 0 and as 1, are percentiles of the scored runs; other seeds give other bounds.
+So whole runs of every arm are resampled, the bounds are taken from the resampled runs, and these runs are scored with
+them. The interval is Student's t with the standard error of the resampled scores. With few runs, percentiles of the
+replicates would be too narrow (tests and docs/statistics.md say by how much).
 
 Legend: N runs of an arm, C cycles, M environments, R replicates, T numbers of an aggregate.
 """
@@ -21,7 +21,7 @@ from analysis.statistics.method import BOUNDS_ANEW, PERCENTILE, Method
 from analysis.statistics.normalise import FLOOR, PERCENTILES, Normalised, failed, normalise, scored
 
 BLOCK = 2**20
-"""How many returns are drawn at once, which bounds the memory. Another number here gives other draws."""
+"""The number of returns drawn at once; it limits memory. Another number here gives other draws."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Spread:
         return np.where(errors > 0, scipy.special.stdtrit(many - 1.0, 0.5 + level / 2) * errors, np.nan)
 
     def p_of(self, arm: str, other: str, difference: np.ndarray) -> np.ndarray:
-        """Two-sided p of whether the numbers of two arms, with that difference, are the same, (T,).
+        """Two-sided p of the test that two arms with this difference have equal numbers, (T,).
 
-        NaN for one run, and if the replicates do not vary. As the bounds are the same for both arms, their differences
-        vary less than they do.
+        NaN for one run, and if the replicates do not vary. Both arms share the bounds, so their difference varies less
+        than with separate bounds.
         """
         import scipy.special  # slow to import; see `welch`
 
@@ -76,10 +76,10 @@ def spread(
     floor: float = FLOOR,
     percentiles: tuple[float, float] = PERCENTILES,
 ) -> Spread:
-    """The replicates of an aggregate of scores: arm → returns (C, N, M) of its runs; bounds are of the last cycle.
+    """The replicates of an aggregate of scores.  returns: arm → (C, N, M) for its runs. Bounds are from the last cycle.
 
-    aggregate: scores (R, C, N, M) → (R, T). method: with replicates and seed; seed and arm decide what is drawn.
-    A replicate in which some environment has no two different returns has no bounds and is left out.
+    aggregate: scores (R, C, N, M) → (R, T). method: has replicates and seed; seed and arm decide which runs are drawn.
+    A replicate has no bounds and is left out if the returns in an environment do not differ.
     """
     arms = {name: np.asarray(each, dtype=np.float64) for name, each in returns.items()}
     found: dict[str, list[np.ndarray]] = {name: [] for name in arms}
@@ -95,7 +95,7 @@ def spread(
 
 
 def _drawn(arms: Mapping[str, np.ndarray], method: Method) -> Iterator[dict[str, np.ndarray]]:
-    """The replicates, block by block: for each arm an array (R, C, N, M) of whole runs that are drawn from its own."""
+    """The replicates in blocks: for each arm an array (R, C, N, M) of whole runs, drawn from the runs of this arm."""
     many, seed = method.replicates or 0, method.seed or 0
     size = max(1, BLOCK // sum(arm.size for arm in arms.values()))
     for first in range(0, many, size):
@@ -111,9 +111,9 @@ def _drawn(arms: Mapping[str, np.ndarray], method: Method) -> Iterator[dict[str,
 class PlasticityScores:
     """scores: arm → the score with its interval; empty if `normalised.reason` says why.
 
-    as_published: the same scores with the paper's interval, which takes the bounds as known. spread: the scores of
-    drawn runs, if bounds are drawn. normalised: the scores of single runs, the returns that became 0 and 1, and how
-    many runs failed; they depend on which arms are compared, and are shown with every score.
+    as_published: the same scores with the paper's interval, which treats the bounds as known. spread: the scores of
+    the resampled runs, if bounds are resampled. normalised: the scores of single runs, the returns that became 0 and 1,
+    and the number of failed runs. They depend on the compared arms and are shown with every score.
     """
 
     scores: Mapping[str, Interval]
@@ -129,8 +129,10 @@ def plasticity_scores(
     method: Method = BOUNDS_ANEW,
     published: Method | None = PERCENTILE,
 ) -> PlasticityScores:
-    """The scores of all arms that are compared: arm → returns over the last part of each environment's last stage, (N
-    seeds, M environments). method: of their intervals. published: of the paper's intervals, None without them.
+    """The scores of all compared arms.
+
+    returns: arm → returns over the last part of each environment's last stage, (N seeds, M environments). method: for
+    the scores' intervals. published: for the paper's intervals; None: none are computed.
 
     Raises ValueError as `normalise` does.  Source: the paper's Section 7, Tables 3 and F1.
     """

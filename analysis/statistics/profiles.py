@@ -1,6 +1,7 @@
 """Performance profiles: the part of an arm's runs that scores above each threshold.
 
-If one arm's profile lies above another's everywhere, it is better by every summary; if they cross, it depends.
+If one arm's profile lies above another's everywhere, it is better by every summary; if they cross, the better arm
+depends on the summary.
 """
 
 from dataclasses import dataclass
@@ -29,16 +30,16 @@ class Profile:
 def above(scores_NM: np.ndarray, thresholds_T: np.ndarray) -> np.ndarray:
     """The part of all scores above each threshold: (..., N, M), (T,) → (..., T).
 
-    Source: Agarwal et al. 2021, the run-score distribution: seeds of all environments in one heap.
+    Source: Agarwal et al. 2021, the run-score distribution, which pools the seeds of all environments.
     """
     scores = np.asarray(scores_NM, dtype=np.float64)
     return np.stack([(scores > each).mean(axis=(-2, -1)) for each in thresholds_T], axis=-1)
 
 
 def profile(scores_NM: np.ndarray, thresholds_T: np.ndarray, name: str, replicates: int = REPLICATES) -> Profile:
-    """The profile of scores (N seeds, M environments) at the thresholds (T,), with its band.  name: of the arm.
+    """The profile of scores (N seeds, M environments) at the thresholds (T,), with its band.  name: the arm's name.
 
-    Raises ValueError for scores of another shape, or if there is no threshold.
+    Raises ValueError for scores of another shape, or if no threshold is given.
     """
     thresholds = np.asarray(thresholds_T, dtype=np.float64)
     if thresholds.ndim != 1 or not len(thresholds):

@@ -1,4 +1,4 @@
-"""The best setting of a grid, as the paper chooses it, and how much of its mean is luck.
+"""The best setting of a grid, as the paper chooses it, and the selection bias of its mean.
 
 The paper chooses the best of a grid on the seeds that it reports. The winner's mean is then too good: if all settings
 are the same, one still has the luckiest seeds. `selection_bias` chooses on half of the seeds and reports on the others.
@@ -48,10 +48,10 @@ class Best(Generic[Setting, Seed]):
 
 
 def best_setting(results: Results[Setting, Seed], better: str = "more") -> Best[Setting, Seed] | None:
-    """The setting with the best mean over seeds; None if there is none with a value on all of them.
+    """The setting with the best mean over seeds; None if no setting has a value on all of them.
 
-    better: "less" if the lowest mean is the best, else the highest is. Among equals the first by name wins, so the
-    order of `results` does not count.
+    better: "less" if the lowest mean is best, otherwise the highest. Among equal means the first setting by name wins,
+    so the order of `results` does not matter.
     """
     seeds, compared = compared_on(results)
     means = {}
@@ -68,10 +68,10 @@ def best_setting(results: Results[Setting, Seed], better: str = "more") -> Best[
 
 
 def compared_on(results: Results[Setting, Seed]) -> tuple[list[Seed], list[Setting]]:
-    """The seeds on which settings are compared, and the settings that have them all; both sorted.
+    """The seeds used to compare settings, and the settings that have all these seeds; both sorted.
 
-    Settings are compared on the same seeds: the choice that compares the most runs, and among equal choices the one
-    with the most seeds. A setting that diverged on one of them is compared, and cannot win.
+    Settings are compared on the same seeds. The set of seeds is chosen that compares the most runs; among equal sets,
+    the one with the most seeds. A setting that diverged on one of the seeds is compared but cannot win.
     """
 
     def having(seeds: frozenset[Seed]) -> list[Setting]:
@@ -90,9 +90,9 @@ class SelectionBias:
 
     settings, seeds: how many were compared; left_out: settings with a value that is not finite. chosen: the index of
     the setting that is best on all seeds. as_published: its mean on them. honest: the mean over splits of the value
-    that the setting chosen on one half has on the other. bias: how much better the published mean is, in the metric's
-    own direction: more than 0 flatters. agreement: the part of splits that choose `chosen`. splits: how many there
-    were. Numbers are None if `reason` says why.
+    that the setting chosen on one half has on the other. bias: how much the published mean is better, in the metric's
+    direction: above 0, it is too good. agreement: the part of splits that choose `chosen`. splits: their number.
+    Numbers are None if `reason` says why.
     """
 
     settings: int
@@ -110,9 +110,9 @@ class SelectionBias:
 def selection_bias(values_SN: np.ndarray, name: str, better: str = "more") -> SelectionBias:
     """The bias of choosing among S settings by their values at N seeds, (S, N).
 
-    The choosing half is ⌊N / 2⌋ seeds, the reporting half the others: all such splits if there are at most `SPLITS`
-    (with five seeds 10), else as many drawn by the name, with repetition. Among equals the first wins.
-    A setting with a value that is not finite can win nowhere and is left out.
+    Each split chooses on ⌊N / 2⌋ seeds and reports on the others. All splits are used if they are at most `SPLITS`
+    (10 with five seeds); otherwise `SPLITS` splits are drawn with repetition, and `name` seeds the draw. Among equal
+    settings the first wins. A setting with a value that is not finite cannot win and is left out.
 
     Raises ValueError for values of another shape.
     """
@@ -148,7 +148,7 @@ def selection_bias(values_SN: np.ndarray, name: str, better: str = "more") -> Se
 
 
 def _splits(seeds: int, name: str) -> np.ndarray:
-    """The seeds that choose, in each split: (P, N) bool, half of them (rounded down) in each row."""
+    """The seeds that each split chooses on: (P, N) bool; each row has half of the seeds (rounded down)."""
     half = seeds // 2
     if math.comb(seeds, half) <= SPLITS:
         chosen = np.array(list(combinations(range(seeds), half)))

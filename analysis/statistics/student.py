@@ -62,10 +62,10 @@ def of_optimality_gap(tasks: Tasks) -> Contributions:
 
 
 def of_iqm(tasks: Tasks) -> Contributions:
-    """The interquartile mean of all runs, in which every task weighs the same.
+    """The interquartile mean of all runs; every task has the same weight.
 
-    With as many runs of each task it is `iqm`. Else a run weighs 1 / (runs of its task), and from either end as many
-    whole runs are cut off as weigh at most a quarter together.
+    If all tasks have equal numbers of runs, this is `iqm`. Otherwise a run weighs 1 / (runs of its task), and whole
+    runs are cut off at each end, up to a quarter of the total weight.
     """
     heap, weight = np.concatenate(tasks), math.lcm(*map(len, tasks))
     weights = np.repeat([weight // len(runs) for runs in tasks], [len(runs) for runs in tasks])
@@ -112,13 +112,14 @@ class Error:
 
 
 def apart(parts: Sequence[Contributions]) -> Error | None:
-    """Of one arm or of several that are compared, with separate runs for each task; None if the runs do not differ.
+    """The standard error for one arm, or several compared arms, if each task has separate runs.
 
-    A task with h of its n runs inside the middle half of M tasks has (n − 1) (h − a) / (n − a) degrees of freedom and
-    the variance s² / n · (n − a) / n · h / (h − a), where a = 1 / M: runs that are cut off say nothing of the spread.
+    If h of a task's n runs are inside the middle half of all runs of M tasks, the task has (n − 1) (h − a) / (n − a)
+    degrees of freedom and the variance s² / n · (n − a) / n · h / (h − a), with a = 1 / M. Runs that are cut off give
+    no information about the spread. None if the runs do not differ.
 
-    Source: Yuen 1974 for one task, for which it is her h − 1 and her variance exactly; spread over tasks here, and
-    tried by simulation (docs/statistics.md). Without a cut it is Welch 1947 and Satterthwaite 1946.
+    Source: Yuen 1974; for one task the result is exactly her h − 1 and her variance. The extension to several tasks is
+    ours, checked by simulation (docs/statistics.md). Without a cut it is Welch 1947 and Satterthwaite 1946.
     """
     variances, freedoms = [], []
     for part in parts:
@@ -136,11 +137,12 @@ def apart(parts: Sequence[Contributions]) -> Error | None:
 
 
 def together(parts: Sequence[Contributions]) -> Error | None:
-    """Of runs that met every task, one per row: a run is one draw, so correlation between its tasks counts.
+    """The standard error if each row is a run that was trained on every task; None if the runs do not differ.
 
-    Each arm has one number a run, the sum of its contributions over its M tasks. If h of n values are inside the middle
-    half, its variance is made greater by (n − 1) h / (n (h − 1)), as Yuen's is, and of its N − 1 degrees of freedom the
-    part (1 − (h − 1) / (n − 1)) / M is lost: for one task it is `apart`.
+    A run is one draw, so correlation between its tasks counts. Each arm has one number per run: the sum of the run's
+    contributions over the M tasks. If h of n values are inside the middle half, the variance is multiplied by
+    (n − 1) h / (n (h − 1)), as in Yuen's. The N − 1 degrees of freedom are reduced by the fraction
+    (1 − (h − 1) / (n − 1)) / M. For one task the result equals `apart`.
     """
     variances, freedoms = [], []
     for part in parts:

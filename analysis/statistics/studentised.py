@@ -1,9 +1,9 @@
-"""The studentised bootstrap: each replicate is measured in its own standard errors, and the interval in the data's.
+"""The studentised bootstrap: replicates are scaled by their standard errors, the interval by the data's.
 
-It is here for comparison (docs/statistics.md): if runs are few, many replicates draw one run again and again, have no
-standard error, and the interval no end. `interval` uses Student's t, which needs no draws.
+It is here for comparison (docs/statistics.md). With few runs, many replicates draw a single run repeatedly and have no
+standard error; then the interval has no ends. `interval` uses Student's t, which draws nothing.
 
-Source: Efron and Tibshirani 1993, chapter 12; over strata as `bootstrap` draws them.
+Source: Efron and Tibshirani 1993, chapter 12; strata as in `bootstrap`.
 """
 
 import numpy as np
@@ -51,7 +51,7 @@ def t_of(drawn_RNM: np.ndarray, of: str, value: float) -> np.ndarray:
 
 
 def errors(drawn_RNM: np.ndarray, of: str) -> np.ndarray:
-    """The standard error of each replicate (R, N, M) → (R,): √(Σ_tasks s² / N) / M, of an IQM of winsorised runs."""
+    """The standard error of each replicate, (R, N, M) → (R,): √(Σ_tasks s² / N) / M; for an IQM of winsorised runs."""
     many, tasks = drawn_RNM.shape[-2:]
     runs, part = drawn_RNM, 1.0
     if of == "iqm":

@@ -1,4 +1,4 @@
-"""The values of one group as an array, why they may give no number, and one number, or mean ± SD, for many runs."""
+"""Checks of the values of one group, and summaries of many runs: one number, or mean ± SD."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class MeanSD:
 
 
 def mean_sd(values: Values) -> MeanSD:
-    """Mean ± SD of the values (n,); no mean of none or if one is not finite, no SD of fewer than two.
+    """Mean ± SD of the values (n,).  No mean for an empty list or if a value is not finite; no SD for fewer than two.
 
     Equal values have an SD of exactly 0: their rounded mean may differ from them, which would leave about 1e-17.
     """
@@ -80,7 +80,7 @@ def mean_sd(values: Values) -> MeanSD:
 def half_width(values_N: np.ndarray, level: float = 0.95) -> np.ndarray:
     """Half the width of the interval of a mean by Student's t: (N, ...) → (...).
 
-    NaN for fewer than two values, and for equal ones, which say nothing about how others would vary.
+    NaN for fewer than two values, and for equal values, because they give no information about the spread.
     """
     import scipy.special  # slow to import; see `welch`
 
@@ -106,9 +106,9 @@ def median_score(scores_NM: np.ndarray) -> np.ndarray:
 
 
 def optimality_gap(scores_NM: np.ndarray, good: float = 1.0) -> np.ndarray:
-    """By how much scores fall short of a good one, on average: (..., N, M) → (...), less is better.
+    """The mean shortfall of scores from a good score: (..., N, M) → (...), less is better.
 
-    A score above `good` counts as good.  NaN if a score is.  Source: Agarwal et al. 2021, who call good γ.
+    A score above `good` counts as `good`.  NaN if a score is NaN.  Source: Agarwal et al. 2021 (γ is our `good`).
     """
     return good - np.minimum(np.asarray(scores_NM, dtype=np.float64), good).mean(axis=(-2, -1))
 
@@ -116,8 +116,9 @@ def optimality_gap(scores_NM: np.ndarray, good: float = 1.0) -> np.ndarray:
 def improvement(ours_NM: np.ndarray, theirs_KM: np.ndarray) -> np.ndarray:
     """P(ours > theirs), averaged over environments: (..., N, M), (..., K, M) → (...).  A tie counts as half.
 
-    In each environment it is Mann and Whitney's U by the number of pairs. More is taken as better. NaN beats nothing.
-    Source: Agarwal et al. 2021, whose bootstrap is too narrow with few seeds: `interval.improvement_interval` covers.
+    In each environment it is Mann and Whitney's U divided by the number of pairs. More is better. NaN beats no value.
+    Source: Agarwal et al. 2021. Their bootstrap interval is too narrow with few seeds; use
+    `interval.improvement_interval`.
     """
     ours = np.asarray(ours_NM, dtype=np.float64)[..., :, None, :]
     theirs = np.asarray(theirs_KM, dtype=np.float64)[..., None, :, :]
