@@ -15,7 +15,7 @@ WHOLE = 100
 
 
 def check_aggregates(deltas: Sheet) -> Iterator[Finding]:
-    """The printed IQM, mean and SD of Δ of each activation against those of its four environments."""
+    """Checks the printed IQM, mean and SD of Δ for each activation against the printed Δ of its four environments."""
     by_activation: dict[str, list[Mapping[str, str]]] = {}
     for row in deltas.rows:
         by_activation.setdefault(row["activation"], []).append(row)

@@ -110,7 +110,7 @@ def _grids(which: str) -> dict[str, list[Grid]]:
 
 
 def _place(table: str) -> tuple[int, str, int]:
-    """A sort key: tables of the main text, of the appendices by letter and number, figures, claims about all tables."""
+    """A sort key: tables of the main text, appendix tables by letter and number, figures, claims about all tables."""
     found = re.fullmatch(r"(Table|Figure)s? ([A-Z]?)(\d+).*", table)
     if found is None:
         return 2, "", 0

@@ -9,7 +9,7 @@ from analysis.check_paper.checks import findings
 from analysis.check_paper.finding import Finding, Verdict
 
 SHOWN_WHOLE = 4
-"""How many findings that agree are shown each; of more, the first and their number."""
+"""Up to this many agreeing findings are all shown; if there are more, only the first and their number."""
 
 
 def add_command(command: argparse.ArgumentParser) -> None:

@@ -49,7 +49,7 @@ def check_preferred_rate(said: Mapping[str, str], bests: Iterable[Mapping[str, s
 
 
 def check_environments(said: Mapping[str, str], tables: Mapping[str, Sequence[Mapping[str, str]]]) -> Iterator[Finding]:
-    """The environments of the text against those of each table, versions aside."""
+    """Checks the environments of each table against the environments that the text names; versions are ignored."""
     text = said["said"].split()
     claim = f"the environments are those of {said['said_in']}"
     for table, rows in tables.items():

@@ -14,10 +14,10 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing checked.
+    """The result of one check.
 
-    table: under which it is listed. claim: a statement of the paper, as one sentence that holds for all its subjects.
-    subject: the row, column or cell that was checked. arithmetic: the numbers behind the verdict.
+    table: the table that the report lists it under. claim: a statement of the paper, as one sentence for all its
+    subjects. subject: the row, column or cell that was checked. arithmetic: the numbers behind the verdict.
     """
 
     table: str
@@ -30,8 +30,8 @@ class Finding:
 def judged(always: bool, never: bool | None = None) -> Verdict:
     """The verdict on a claim.
 
-    always: whether it holds for all numbers that the printed ones stand for. never: whether it holds for none of them;
-    by default the opposite of `always`, if rounding cannot change the verdict.
+    always: whether the claim holds for all unrounded numbers that would print the same. never: whether it holds for
+    none of them; default: the opposite of `always`, for claims that rounding cannot change.
     """
     if always == never:
         return Verdict.OPEN

@@ -15,10 +15,10 @@ Grid = Mapping[str, Any]
 def check_settings(
     table: str, said_in: str, bests: Iterable[Mapping[str, str]], grids: Mapping[str, Sequence[Grid]]
 ) -> Iterator[Finding]:
-    """The best settings of a table's lines against the grids.
+    """Checks that the best settings in a table's lines lie in the grids.
 
-    bests: activation, hyperparameters (JSON), and benchmark if the table has several. grids: activation → its grids,
-    one of which must hold the settings; none if the paper prints none.
+    bests: activation, hyperparameters (JSON), and benchmark if the table has several. grids: activation → its grids;
+    one grid must contain the settings. An activation has no grids if the paper prints none.
     """
     claim = f"the best settings lie in the grid ({said_in})"
     for best in bests:
@@ -82,7 +82,7 @@ def check_strengths(
 def check_learning_rates(
     reused: Iterable[Mapping[str, str]], bests: Iterable[Mapping[str, str]], tables: Mapping[str, str]
 ) -> Iterator[Finding]:
-    """The learning rates of interventions against those of the main experiments, which they are said to reuse."""
+    """Checks that interventions reuse the learning rates of the main experiments, as the paper says."""
     claim = "the learning rates are those of Table E2 (Appendix E.3: best hyperparameters are reused)"
     first = {(best["benchmark"], best["activation"]): float(best["lr"]) for best in bests}
     for line in reused:

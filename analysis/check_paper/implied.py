@@ -39,7 +39,7 @@ def check_points(claims: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
 
 
 def possible_points(r: Printed, p: Printed) -> list[int]:
-    """The numbers of points for which Pearson's two-sided test can print this r and this p."""
+    """All numbers of points that can give this r and this p, as printed, in Pearson's two-sided test."""
     import scipy.stats
 
     n = np.arange(3, MOST + 1)
@@ -56,9 +56,9 @@ def _range(numbers: list[int]) -> str:
 
 
 def check_failures(rewards: Sheet, deltas: Sheet) -> Iterator[Finding]:
-    """Table F2's rewards against the rule of Table F3, which counts a run below −500 with a gap of 0.
+    """Checks Table F2's rewards against the rule of Table F3: a run below −500 counts with a gap of 0.
 
-    One finding for each cell in which every run must have failed, and for each in which Δ says that all did.
+    One finding for each cell if all its runs must have failed, or may have while Δ ≠ 0; and one for each Δ of 0.
     """
     for row in deltas.rows:
         reward = rewards.column(row["env"])[row["activation"]]

@@ -56,7 +56,7 @@ class Printed:
         return self.low <= high and low <= self.high
 
     def repeats(self, other: "Printed") -> bool:
-        """Whether both can be one number: equal if printed with the same digits, else one a rounding of the other."""
+        """Whether both can be the same number: equal at the same precision, otherwise one a rounding of the other."""
         return self.value == other.value if self.half == other.half else self.meets(other.low, other.high)
 
     def __str__(self) -> str:
