@@ -1,1 +1,1 @@
-"""What kind of function an activation is, by φ, φ′ and φ″, as data for analysis, which imports no activation."""
+"""The properties of activations as functions (from φ, φ′ and φ″), as data for analysis, which imports no activation."""

@@ -1,6 +1,6 @@
-"""`python -m plasticity_lab.taxonomy derive|facts|curves`: what kinds of functions the activations are, as data.
+"""`python -m plasticity_lab.taxonomy derive|facts|curves`: the properties of activations as functions, as data.
 
-An activation is one of a run that has it; analysis/derived/README.md says what the data are.
+Each activation is taken from a run that uses it; analysis/derived/README.md describes the data.
 """
 
 import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
@@ -30,7 +30,7 @@ DERIVED = ROOT / "analysis/derived"
 DEFINITIONS = {name: words for name, (words, _) in PROPERTIES.items()}
 AN_EXAMPLE = "activation=swish activation.beta=2"
 TABLES = {"best_split_cifar100": "Table B2", "best_supervised": "Table E2", "best_ppo": "Table F1"}
-"""File of conf/published → its table, except for the lines of G4."""
+"""File of conf/published → the paper's table, except for the lines of Table G4."""
 G4 = ("bo_prelu", "rselu")
 BOUNDS = {"alpha_min": 0.6, "alpha_max": 0.8}
 FIGURES = {
@@ -41,19 +41,21 @@ FIGURES = {
                  ("α at 0.8, its upper bound", "bo_prelu", {**BOUNDS, "alpha_init": 0.8 - 1e-6})],
     "figureG2": [("R-SeLU", "rselu", {"lower": 0.9232, "upper": 2.4232})],
 }  # fmt: skip
-"""The paper's figure → label, activation and settings of each line, from its caption, which names no bounds of
-Randomized Smooth-Leaky. A learned slope never reaches its bounds: it is drawn 1e-6 away.
+"""The paper's figure → label, activation and settings of each line, from the figure's caption.
+
+The caption gives no bounds for Randomized Smooth-Leaky. A learned slope never reaches its bounds, so it is drawn 1e-6
+away from them.
 """
 
 
 @cache
 def defaults() -> dict[str, Run]:
-    """Each activation of conf/activation at its settings there."""
+    """Name → a run with that activation of conf/activation, at the settings of its file."""
     return {run.name("activation"): run for run in resolve(["activation=glob(*)"]).runs}
 
 
 def named(name: str, settings: Mapping[str, Any]) -> Run:
-    """An activation at some settings; all others are those of conf/activation."""
+    """A run with an activation at the given settings; all other settings come from conf/activation."""
     run, target = defaults()[name], defaults()[name].targets["activation"]
     complete = typed(load(target), "activation", name, {**run.settings("activation"), **settings})
     return run.with_option("activation", name, target, complete)
@@ -70,7 +72,11 @@ def published() -> list[tuple[str, Run]]:
 
 
 def by_words(words: Sequence[str], folder: Path | None = None) -> list[Run]:
-    """The activations that words of a sweep name.  folder: of further options.  Raises ConfigError."""
+    """The runs with the activations that the words of a sweep name.
+
+    folder: a folder with further options.
+    Raises ConfigError if a word is not an activation or a setting of one, or if no activation is named.
+    """
     others = [word for word in words if not word.startswith(("activation=", "activation."))]
     if others or not any(word.startswith("activation=") for word in words):
         wrong = f"'{others[0]}' names no activation and no setting of one" if others else "No activation is named"
@@ -91,7 +97,7 @@ def drawn(run: Run, low: float, high: float, count: int) -> dict[str, Any]:
 
 
 def activations() -> dict[str, Any]:
-    """The definitions, and every activation at its default settings and at each that the paper found best.
+    """The definitions, and every activation at its default settings and at each of the paper's best settings.
 
     Equal settings are listed once, with all their uses: "default", or a table and its benchmark.
     """
@@ -112,7 +118,7 @@ def curves() -> dict[str, Any]:
 
 
 def as_text(data: Mapping[str, Any]) -> str:
-    """Data as JSON that a person can read and a diff can show: a line for each entry of a list or of a mapping."""
+    """Data as readable JSON with small diffs: one line for each entry of a list or of a mapping."""
 
     def lines(content: Any) -> str:
         if isinstance(content, list):
@@ -128,7 +134,7 @@ def _described(run: Run, data: Mapping[str, Any], form: str) -> dict[str, Any]:
 
 
 def _rounded(value: Any, form: str) -> Any:
-    """All numbers of a value, however deep, in a format such as ".6g"."""
+    """Rounds all floats of a nested value to a format such as ".6g"."""
     if isinstance(value, float):
         return float(format(value, form)) + 0.0
     if isinstance(value, dict):

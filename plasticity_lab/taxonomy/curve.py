@@ -1,6 +1,6 @@
 """An activation as a function of one number: φ, φ′ and φ″ in float64.
 
-Legend: N numbers, O outputs for each of them (2 for CReLU and Deep Fourier, else 1).
+Legend: N numbers, O outputs for each number (2 for CReLU and Deep Fourier, 1 for the others).
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ OFF_CENTRE = 0.45  # intervals are not halved in their middle: at 0, autograd ta
 
 @dataclass(frozen=True)
 class Curve:
-    """An activation at the numbers x (N,): value φ, slope φ′ and bend φ″, (N, O)."""
+    """An activation at the numbers x, (N,): value φ, slope φ′ and bend φ″, each (N, O)."""
 
     x: Tensor
     value: Tensor
@@ -30,21 +30,25 @@ class Curve:
 
     @property
     def size(self) -> Tensor:
-        """|φ′|, (N,): the root of the sum of squares over the outputs, since a gradient passes through all of them."""
+        """|φ′|, (N,): the L2 norm over the outputs, because a gradient passes through all outputs."""
         return torch.linalg.vector_norm(self.slope, dim=1)
 
     def unexplained(self, these: slice, those: slice) -> Tensor:
-        """The change of φ′ from these points to those beyond ½(φ″ + φ″) Δx, at most over the outputs."""
+        """The change of φ′ from each point to its partner that ½(φ″ + φ″) Δx does not explain.
+
+        The maximum over the outputs.
+        """
         width = (self.x[those] - self.x[these]).unsqueeze(1)
         change = self.slope[those] - self.slope[these] - (self.bend[those] + self.bend[these]) * width / 2
         return change.abs().amax(dim=1)
 
 
 def curve(activation: Activation, x: Tensor, drawn: float | None = None, moved: tuple[str, int] | None = None) -> Curve:
-    """The curve of an activation at its start, at x (N,) float64. For SwiGLU x is the gate; the other input is 1.
+    """The curve of an activation with its initial parameters, at x (N,) float64.
 
+    For SwiGLU, x is the gate and the other input is 1.
     drawn: the draw of a randomised activation, from 0 (its lower bound) to 1; None: its mean, as in evaluation.
-    moved: (name, place) of a learnable value that is 0.001 greater than its start.
+    moved: (name, place) of a learnable value to be 0.001 greater than its initial value.
     """
     at = x.detach().clone().requires_grad_()
     received = activation.expansion.denominator
@@ -61,14 +65,14 @@ def curve(activation: Activation, x: Tensor, drawn: float | None = None, moved: 
 
 
 def _derivative(output: Tensor, at: Tensor) -> Tensor:
-    """The derivative of each number by its x.  output, at (N,) → (N,)."""
+    """The derivative of each output with respect to its own x.  output, at (N,) → (N,)."""
     if not output.requires_grad:  # a slope that is constant
         return torch.zeros_like(at)
     return torch.autograd.grad(output.sum(), at, create_graph=True, allow_unused=True, materialize_grads=True)[0]
 
 
 class Profile:
-    """An activation at all points of the definitions: near on [−100, 100], left and right in its tails."""
+    """An activation at all points that the definitions use: `near` on [−100, 100], `left` and `right` in the tails."""
 
     def __init__(self, activation: Activation) -> None:
         self.activation = activation
@@ -92,9 +96,9 @@ class Profile:
 
 
 def points(activation: Activation, low: float, high: float, count: int) -> dict[str, Any]:
-    """The curve as lists; φ′ jumps upright, between points 1e-9 to both sides of a kink.
+    """The curve as lists, with points 1e-9 on both sides of each kink, so that a jump of φ′ is drawn vertically.
 
-    value_ends, slope_ends: the curve at the least and at the greatest draw; None unless it is randomised.
+    value_ends, slope_ends: the curve at the smallest and at the largest draw; None if the activation is not randomised.
     """
     kinks = [x for x, _ in Profile(activation).kinks if low <= x <= high]
     regular = torch.linspace(low, high, count, dtype=torch.float64)

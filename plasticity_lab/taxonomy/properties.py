@@ -1,7 +1,8 @@
-"""The properties of Tables A1 and G1, dead bands, floors and sides: each one definition, computed from a profile.
+"""The properties of Tables A1 and G1, dead bands, floors and sides: each has one definition, computed from a profile.
 
-The paper abbreviates the properties and leaves the definitions open. All are about an activation at its start and in
-evaluation (a randomised slope at its mean), on [−100, 100] unless a definition says otherwise.
+The paper abbreviates the properties and leaves the definitions open. Each property describes an activation with its
+initial parameters in evaluation mode (a randomised slope is at its mean). The interval is [−100, 100] unless a
+definition gives another.
 """
 
 from collections.abc import Callable
@@ -35,7 +36,7 @@ def facts(of: Profile) -> dict[str, Any]:
 
 
 def dead_intervals(of: Profile) -> list[tuple[float, float]]:
-    """The intervals of [−100, 100] in which |φ′| < 0.001, from left to right, their ends exact to 1e-9."""
+    """The intervals of [−100, 100] with |φ′| < 0.001, from left to right; their ends are exact to 1e-9."""
     x, stretches = of.near.x, _stretches(of.near.size < DEAD)
     edges = [(first - 1, first) for first, _ in stretches if first > 0]
     edges += [(after, after - 1) for _, after in stretches if after < len(x)]
@@ -49,15 +50,15 @@ def dead_intervals(of: Profile) -> list[tuple[float, float]]:
 
 
 def dead_band(of: Profile) -> float:
-    """The dead-band width: the share of [−100, 100] in which |φ′| < 0.001.  Source: Section 4."""
+    """The dead-band width: the fraction of [−100, 100] with |φ′| < 0.001.  Source: Section 4."""
     return sum(high - low for low, high in dead_intervals(of)) / (2 * END)
 
 
 def hard_zones(of: Curve) -> list[tuple[float, float]]:
-    """The intervals, at least 0.1 long, in which the slope of some output is exactly 0 and stops being so abruptly.
+    """The intervals, at least 0.1 long, with a slope of exactly 0 for some output and an abrupt end.
 
-    On one side |φ′| is above 1e-6 at the next point (fading slopes reach 0 in doubles from below 1e-15); or the
-    interval is the whole curve.
+    An end is abrupt if |φ′| is above 1e-6 at the next point on one side; fading slopes reach 0 in doubles from below
+    1e-15. An interval that is the whole curve counts too.
     """
     zones = []
     for slope in of.slope.unbind(1):
@@ -70,7 +71,7 @@ def hard_zones(of: Curve) -> list[tuple[float, float]]:
 
 
 def _stretches(true: Tensor) -> list[tuple[int, int]]:
-    """The unbroken stretches of True: the first place, and the first place after it."""
+    """The unbroken stretches of True, each as its first index and the first index after it."""
     change = torch.cat([torch.zeros(1), true.double(), torch.zeros(1)]).diff()
     firsts, afters = (torch.nonzero(change == sign).flatten().tolist() for sign in (1, -1))
     return list(zip(firsts, afters, strict=True))
@@ -87,7 +88,7 @@ def saturates(of: Profile) -> bool:
 
 
 def floor(of: Profile) -> float:
-    """The least |φ′| for x < 0, the tail included; 0 if φ′ changes its sign there (footnote 2: φ′ ≥ α > 0)."""
+    """The minimum of |φ′| for x < 0, with the left tail; 0 if φ′ changes its sign there (footnote 2: φ′ ≥ α > 0)."""
     below = of.near.x < 0
     if of.near.slope.shape[1] > 1:
         return min(of.near.size[below].min().item(), of.left.size.min().item())
@@ -99,8 +100,9 @@ def floor(of: Profile) -> float:
 def floor_kind(of: Profile) -> str:
     """Figure 2's group.  Source: footnote 2, made exact.
 
-    "non-zero": the floor is at least 0.001. "zero": it is not, and the activation has a hard dead zone for x < 0, or
-    saturates on both sides. "effective non-zero": all others. Their slope fades on the left alone or crosses 0.
+    "non-zero": the floor is at least 0.001. "zero": the floor is smaller, and the activation has a hard dead zone for
+    x < 0 or saturates on both sides. "effective non-zero": all other activations; their slope fades only on the left,
+    or crosses 0.
     """
     if floor(of) >= DEAD:
         return "non-zero"
@@ -108,12 +110,15 @@ def floor_kind(of: Profile) -> str:
 
 
 def kink_at_0(of: Profile) -> float:
-    """The jump of φ′ at 0; 0 without a kink there (footnote 3: C¹ at x = 0)."""
+    """The jump of φ′ at 0; 0 if φ has no kink there (footnote 3: C¹ at x = 0)."""
     return max((jump for x, jump in of.kinks if abs(x) < SMALL), default=0.0)
 
 
 def side(of: Profile) -> str:
-    """Figure 3's group: "two-sided" if it saturates, else "one-sided (kink)" or "one-sided (smooth)", by φ′ at 0."""
+    """Figure 3's group: "two-sided" if the activation saturates.
+
+    The others are "one-sided (kink)" if φ′ jumps at 0, and "one-sided (smooth)" if it does not.
+    """
     return "two-sided" if saturates(of) else "one-sided (kink)" if kink_at_0(of) else "one-sided (smooth)"
 
 
@@ -129,10 +134,10 @@ def _is_non_monotonic(of: Profile) -> bool:
 
 
 def normalises_itself(of: Profile) -> bool:
-    """SelfN.  Source: Klambauer et al. 2017, whose map of (mean, variance) has an attracting fixed point at (0, 1).
+    """SelfN: the map of (mean, variance) from layer to layer has an attracting fixed point at (0, 1).
 
-    With weights of mean 0 the next mean is 0 whatever the last one was, so that only the variance's factor counts:
-    ½ E[(z² − 1) φ²] − E[φ] E[(z² − 1) φ], by Stein's lemma; 0.7826 for SELU.
+    With weights of mean 0 the next mean is 0 for every previous mean, so only the factor of the variance counts. By
+    Stein's lemma it is ½ E[(z² − 1) φ²] − E[φ] E[(z² − 1) φ]; 0.7826 for SELU.  Source: Klambauer et al. 2017.
     """
     z, density = (torch.from_numpy(array) for array in normal_rule())
     value, weight = curve(of.activation, z).value, (z**2 - 1).unsqueeze(1)
@@ -165,4 +170,4 @@ PROPERTIES: dict[str, tuple[str, Callable[[Profile], bool]]] = {
     "L/R slope": ("a learned or drawn value changes φ′ somewhere in −5 ≤ x ≤ −0.1 by more than 1e-6", _has_free_slope),
     "f''": ("|φ″| > 1e-6 somewhere, kinks left out", lambda of: bool((of.near.bend.abs() > SMALL).any())),
 }  # fmt: skip
-"""The paper's abbreviation, in its order → the definition in words, and the function that decides it."""
+"""The paper's abbreviation, in the paper's order → the definition in words, and the function that checks it."""
