@@ -14,24 +14,30 @@ if TYPE_CHECKING:
 def load(
     store: "str | PathLike[str]" = "store", where: Mapping[str, Any] | None = None
 ) -> "tuple[pl.DataFrame, pl.LazyFrame]":
-    """A store as two Polars frames: one of its runs, one of their metrics.
+    """Loads a store as two Polars frames: one with its runs, one with their metrics.
 
-    runs: a line for each run and each name under which it was requested (`runs.unique("run")` has each run once). Its
-    columns: `run` (the id), `status` (done, diverged, failed, stopped if a search stopped it early, or waiting if it is
-    planned and has not ended), `collapsed` and further flags of agents (null for an agent that tells none); each choice
-    and setting by its key in a command (`activation`, `benchmark.batch_size`, `optimizer.lr`, `seed`, `protocol`); the
-    numbers of its summary as stored, accuracies as fractions; and their origin (`commit`, `device`, `mode`, `torch`,
-    `data`). Runs that diverged, collapsed or were stopped are lines too: filter them before you take a mean.
+    runs: one row for each pair of a run and a requested name (`runs.unique("run")` has each run once). Columns:
 
-    metrics: `metrics.parquet` of all those runs, lazily: nothing is read before `.collect()`, and then only the
+    - `run`: the id.
+    - `status`: done, diverged, failed, stopped (a search stopped it early) or waiting (planned and not ended).
+    - `collapsed` and further flags of agents; null for an agent without the flag.
+    - each choice and setting by its key in a command: `activation`, `benchmark.batch_size`, `optimizer.lr`, `seed`,
+      `protocol`.
+    - the numbers of the run's summary as stored; accuracies are fractions.
+    - the origin of the numbers: `commit`, `device`, `mode`, `torch`, `data`.
+
+    The frame also has the runs that diverged, collapsed or were stopped: filter them before you take a mean.
+
+    metrics: `metrics.parquet` of all these runs as a lazy frame. Nothing is read before `.collect()`, and then only the
     requested columns and rows. Columns: `run`, `kind`, `task`, `epoch`, `step`, and the columns of every agent, null in
-    the lines of other agents.
+    the rows of other agents.
 
-    where: keys and the value, or the list of values, that a run must have: `{"benchmark": "cifar51", "seed": [0, 1]}`.
+    where: for each key the value, or the list of values, that a run must have: `{"benchmark": "cifar51",
+    "seed": [0, 1]}`.
 
-    Files that cannot be read are left out with a warning.  Raises StoreError if there is no such store; ConfigError,
-    naming the keys or values that exist, for a key that no run has, or values that none has.
+    Files that cannot be read are left out with a warning.  Raises StoreError if the store does not exist. Raises
+    ConfigError, with the existing keys or values, if no run has the key, or if no run has one of the values.
     """
-    from analysis.frames import frames  # Polars: half a second, which commands that need no frame do not wait for
+    from analysis.frames import frames  # imports Polars, which takes half a second; other commands do not need it
 
     return frames(store, where or {})

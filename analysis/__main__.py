@@ -44,7 +44,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _overview() -> argparse.ArgumentParser:
-    """A parser of the names of all commands, for --help and for words that name none."""
+    """A parser of the names of all commands, for --help and for words that name no command."""
     parser = argparse.ArgumentParser(prog="python -m analysis", description="What the runs of a store came to.")
     parser.add_argument("--version", action=ShowVersion)
     commands = parser.add_subparsers(dest="command", required=True)

@@ -1,4 +1,4 @@
-"""The runs that a command reads (--store, five filters and --where), and the place of its files (--out)."""
+"""The options of a command for the runs it reads (--store, five filters, --where) and the files it writes (--out)."""
 
 import argparse
 import os
@@ -17,7 +17,7 @@ from plasticity_lab.records.files import write_atomically
 FILTERS = ("benchmark", "protocol", "schedule", "hyperparams", "intervention")
 TRAINING = "python -m plasticity_lab.main"
 DEMO = f"{TRAINING} experiment=demo"
-"""Makes a store that has something of everything, in minutes."""
+"""Makes, within minutes, a store with an example of everything."""
 
 
 def add_options(command: argparse.ArgumentParser, what: str, kind: str = "folder for the files") -> None:
@@ -44,7 +44,7 @@ def add_options(command: argparse.ArgumentParser, what: str, kind: str = "folder
 
 
 def tell(sentence: str) -> None:
-    """Names on stderr what cannot be read."""
+    """Prints to stderr the reason for leaving out a file that cannot be read."""
     print(f"Left out: {sentence}", file=sys.stderr)
 
 
@@ -53,9 +53,9 @@ def rows_asked_for(
 ) -> tuple[Path, list[Row]]:
     """The default folder for files, and the rows that match the filters.
 
-    command: trains runs, for the message of an empty store. told: is called with a sentence for each file that cannot
-    be read. unfinished: whether runs that wait are enough.
-    Raises StoreError if there is no store, or no run has ended; ConfigError if none matches.
+    command: a command that trains runs, for the message about an empty store. told: called with a sentence for each
+    file that cannot be read. unfinished: whether waiting runs are enough.
+    Raises StoreError if the store does not exist or no run has ended; ConfigError if no run matches.
     """
     places, where = places_of(asked), _where(asked.where or [])
     rows, named = rows_of_stores(places, told), " and ".join(map(str, places))
@@ -76,9 +76,10 @@ def rows_asked_for(
 def rows_of_stores(places: Sequence[Path], told: Callable[[str], None]) -> list[Row]:
     """The rows of stores and of tables' .json files, each run once under each of its names.
 
-    If a run is in two places, one row stays: the ended one, else the one of the place that is named first, which its
-    metrics come from too. told: is called with a sentence for each file that cannot be read, and for such runs.
-    Raises StoreError if there is no store at a place.
+    If a run is in two places, one row is kept: the row of the ended run. If both or neither have ended, it is the row
+    of the place that is named first; the run's metrics come from that place too.
+    told: called with a sentence for each file that cannot be read, and for such runs.
+    Raises StoreError if a place has no store.
     """
     first: dict[tuple[str, ...], tuple[Row, Path]] = {}
     twice: dict[tuple[Path, Path], set[str]] = {}
@@ -99,7 +100,7 @@ def rows_of_stores(places: Sequence[Path], told: Callable[[str], None]) -> list[
 
 
 def folder_of(asked: argparse.Namespace) -> Path:
-    """The first store that the command names; the default store, if it names files alone."""
+    """The first store that the command names; the default store if it names only files."""
     return next((place for place in places_of(asked) if place.is_dir()), _default())
 
 
@@ -109,7 +110,7 @@ def places_of(asked: argparse.Namespace) -> list[Path]:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Writes a file that a command makes.  Raises StoreError, naming --out."""
+    """Writes a file of a command.  Raises StoreError, with a hint to --out, if the file cannot be written."""
     try:
         write_atomically(path, content)
     except StoreError as error:
@@ -126,7 +127,7 @@ def _ended(row: Row) -> bool:
 
 
 def _where(words: Sequence[str]) -> dict[str, list[str]]:
-    """Key → the values that a run may have there.  Raises ConfigError for a word without both."""
+    """Key → the values that a run may have.  Raises ConfigError if a word is not of the form KEY=VALUE."""
     where: dict[str, list[str]] = {}
     for word in words:
         name, equals, values = word.partition("=")

@@ -15,7 +15,7 @@ OPTIMIZER = "adam"
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML in which 1e-8 is a number, as OmegaConf reads it: YAML 1.1 has no number without a point there."""
+    """A YAML loader that reads 1e-8 as a number, as OmegaConf does; YAML 1.1 requires a decimal point there."""
 
 
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?\d+[eE][-+]?\d+$"), [*"-+0123456789"])
@@ -34,16 +34,16 @@ def option(group: str, name: str) -> Mapping[str, Any]:
 
 @cache
 def groups() -> Mapping[str, Mapping[str, Any]]:
-    """The groups that a run is made of, declared in conf/groups.yaml, in their order."""
+    """The groups of a run's options, in the order of conf/groups.yaml."""
     return _read("groups.yaml")
 
 
 @cache
 def as_published(benchmark: str) -> Mapping[str, Any]:
-    """The settings with which a benchmark is run as published, with its network, optimizer and agent.
+    """The published settings of a benchmark, and of its network, optimizer and agent.
 
-    They are a run's `study`: dotted keys, without the learning rate, which belongs to the activation. They come from
-    the options' files, since protocol=as_published sets nothing itself. Empty for a benchmark that conf/ lacks.
+    They are the `study` of a run: dotted keys, without the learning rate, which belongs to the activation. They come
+    from the options' files, because protocol=as_published sets nothing itself. Empty if conf/ lacks the benchmark.
     """
     settings = option("benchmark", benchmark)
     if not settings:

@@ -1,10 +1,15 @@
 """A store as two Polars frames: one of runs, one of their metrics.
 
-Polars and DuckDB were measured on 10,000 made records with 2.5 million rows of metrics (tests/helpers/many_records.py
-makes the store), on two busy cores. All metrics into memory: Polars 2.8 s, DuckDB 20 s, pyarrow file by file 34 s. A
-mean by task over all files: Polars 2.6 s, DuckDB 9.6 s. The records: Python's json 3.3 s, Polars' `read_json` 3.0 s,
-DuckDB 21 s with nested values as text, and out of memory at 19 GB with all values unfolded. Polars therefore reads
-frames, and records are read by Python's json, as in every other command, which names the damaged ones.
+Polars and DuckDB were measured on 10,000 synthetic records with 2.5 million rows of metrics, on two busy cores
+(tests/helpers/many_records.py makes the store).
+
+- All metrics into memory: Polars 2.8 s, DuckDB 20 s, pyarrow file by file 34 s.
+- A mean by task over all files: Polars 2.6 s, DuckDB 9.6 s.
+- The records: Python's json 3.3 s, Polars' `read_json` 3.0 s, DuckDB 21 s with nested values as text, and out of memory
+  at 19 GB with all values unnested.
+
+Polars therefore reads the metrics. Python's json reads the records, as in every other command, and names the damaged
+ones.
 """
 
 import contextlib
@@ -29,7 +34,7 @@ from plasticity_lab.records.store import Store
 FIRST = {"run": pl.String, "kind": pl.String, "task": pl.Int64, "epoch": pl.Int64, "step": pl.Int64}
 """The columns that all metrics have."""
 TOGETHER = 100
-"""The lines of one step of `_columns`: so many lie in the processor's cache, which halves the time."""
+"""The number of rows in one step of `_columns`. They fit into the processor's cache, which halves the time."""
 _ID, _FILE = 12, "/metrics.parquet"
 
 
@@ -48,9 +53,7 @@ def frames(store: "str | PathLike[str]", where: Where) -> tuple[pl.DataFrame, pl
 
 @contextlib.contextmanager
 def without_collecting() -> Iterator[None]:
-    """Stops Python's search for garbage: records are millions of objects, all of them in use, and the search took an
-    eighth of the time.
-    """
+    """Disables Python's garbage collection. Records are millions of objects in use, and it took 1/8 of the time."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -61,7 +64,7 @@ def without_collecting() -> Iterator[None]:
 
 
 def runs_frame(rows: Sequence[Row]) -> pl.DataFrame:
-    """A line for each row; see `analysis.load`. A summary with the name of a setting is called `summary.<name>`."""
+    """One line for each row; see `analysis.load`. A summary with the name of a setting is called `summary.<name>`."""
     known: dict[tuple[int, int], Mapping[str, Any]] = {}
     settings = [settings_of(row, known) for row in rows]
     taken = set[str]().union(*settings)
@@ -90,7 +93,7 @@ def metrics_frame(store: Store, rows: Iterable[Row]) -> tuple[pl.LazyFrame, list
         if fault := fault_of_file(path):
             damaged.append(f"{path} {fault}.")
         else:
-            # One declaration, the same columns; equal declarations are one object.
+            # Runs with one declaration have the same columns; equal declarations are one object.
             paths.setdefault(id(row.declared), []).append(str(path))
     if not paths:
         return pl.LazyFrame(schema=FIRST), damaged
@@ -103,9 +106,9 @@ def metrics_frame(store: Store, rows: Iterable[Row]) -> tuple[pl.LazyFrame, list
 def metrics_of(
     places: Sequence[Path], rows: Sequence[Row], runs: Collection[str], told: Callable[[str], None] = tell
 ) -> pl.LazyFrame:
-    """The metrics of those runs, with `run`; the first store's, if several stores have a run.
+    """The metrics of those runs, with the column `run`. If several stores have a run, the first store's are taken.
 
-    told: is called with a sentence for each damaged or missing file, which is left out. A table's JSON file among the
+    told: called with a sentence for each damaged or missing file, which is left out. A table's JSON file among the
     places has no metrics.
     """
     named = set(runs)
@@ -123,7 +126,7 @@ def metrics_of(
 
 
 def _columns(lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The values by name, in the order in which names first occur; None if a line lacks one."""
+    """Name → the values of all lines, the names in the order of first occurrence; None if a line lacks the name."""
     columns: dict[str, list[Any]] = {name: [] for name in itertools.chain.from_iterable(lines)}
     for begin in range(0, len(lines), TOGETHER):
         part = lines[begin : begin + TOGETHER]
@@ -138,7 +141,7 @@ def _ordered(columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
 
 
 def _series(name: str, values: Sequence[Any]) -> pl.Series:
-    """A column of one type: truth values, whole numbers, numbers, or else words. A list becomes a word."""
+    """A column of the first type that fits: bool, int, float or string. Lists are written as strings."""
     kinds = set(map(type, values)) - {type(None)}
     if not kinds:
         return pl.Series(name, values, dtype=pl.Null)

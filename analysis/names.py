@@ -77,18 +77,18 @@ BODIES = {
 }
 
 NAMES = {"activation": ACTIVATIONS, "benchmark": BENCHMARKS, "intervention": INTERVENTIONS}
-"""The groups of choices whose options have display names."""
+"""Group of choices → the display names of its options, for the groups that have some."""
 
 
 def display(names: dict[str, str], name: str) -> str:
-    """The display name; the name itself for an option from outside."""
+    """The display name; the name itself for an option from outside this repository."""
     return names.get(name, name)
 
 
 def metric(name: str, declared: Iterable[Declared]) -> Measure:
     """The metric of that name (title, unit, better direction), from the first declaration that has it.
 
-    A summary value without a description is shown as stored, and no table marks a best of it.
+    A summary value without a description is shown as stored, and no table marks its best value.
     """
     described = (each.summaries[name] for each in declared if name in each.summaries)
     return next(described, None) or READ_OFF.get(name) or Measure(name, name, "as stored")

@@ -1,7 +1,7 @@
 """The .json of a table: the code, the machine, the settings and the seed of every run in it.
 
-It is enough to make the table again, also together with other tables, without the store. A figure has a .json too; this
-module tells the two kinds of file apart.
+It is enough to make the table again without the store, also together with other tables. Figures have a .json too; this
+module distinguishes the two kinds of file.
 """
 
 import json
@@ -20,21 +20,25 @@ from plasticity_lab.records.stage_returns import StageReturn
 ENDING = ".json"
 Kind = Literal["figure", "table"]
 MADE = ("commit", "dirty", "versions", "python", "cpu", "device", "mode", "data", "data_part")
-"""The parts of the provenance that tell how numbers were computed; runs in which they are equal form a group."""
+"""The parts of the provenance that describe how the numbers were computed; runs with equal parts form a group."""
 KEPT_LATER = ("code", "classes", "parts")
-"""The same, for runs that have them: old records lack the code; most runs have one part and no outside class."""
+"""Further such parts, for runs that have them: old records lack the code; most runs have one part and no outside class.
+"""
 ASKED = ("benchmark", "intervention", "protocol", "schedule", "hyperparams")
 OWN = ("activation", "seeds", "status", "collapsed", "summary", "planned")
 
 
 def origin(rows: Sequence[Row]) -> str:
-    """JSON: a list of groups of runs with the same `made` (code and kind of machine; empty for waiting runs), the same
-    names, the same `study` (the settings that a fair comparison holds fixed) and the same `measures` (the declaration
-    of the numbers in their summaries).
+    """JSON: a list of groups of runs. The runs of a group have the same names and these same fields:
+
+    - `made`: the code and the kind of machine; empty for waiting runs.
+    - `study`: the settings that a fair comparison holds fixed.
+    - `measures`: the declaration of the numbers in their summaries.
+    - `intervals`: the methods behind the table's intervals.
 
     `runs`: run id → activation, its settings, seeds (seed, stream_seed, init_seed), status, the summary as stored, and
-    whether a plan named it; with `stages`, if the rows have them: a list for each task, with the fields of
-    `StageReturn`. `intervals`: the methods behind the table's intervals.
+    whether a plan named the run. If the rows have them, also `stages`: a list for each task, with the fields of
+    `StageReturn`.
     """
     intervals = {kind: method.as_json() for kind, method in shared(row.methods for row in rows).items()}
     groups: dict[tuple[object, ...], dict[str, Any]] = {}
@@ -78,7 +82,7 @@ def rows_of(path: Path) -> list[Row]:
 
 
 def kind_of(path: Path) -> Kind | None:
-    """The kind of a file by its outermost keys; None if it is neither, or cannot be read."""
+    """The kind of a file by its outermost keys; None if it is neither kind or cannot be read."""
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -90,13 +94,13 @@ def kind_of(path: Path) -> Kind | None:
 
 
 def said_of_figure(path: Path) -> str:
-    """The message for a figure's file in the place of runs."""
+    """The message for a figure's file that was given instead of runs."""
     command = f"python -m analysis figure {shlex.quote(str(path))}"
     return f"{path} holds a figure, and not the runs that it shows; `{command}` draws it."
 
 
 def said_of_table(path: Path) -> str:
-    """The message for a table's file in the place of a figure."""
+    """The message for a table's file that was given instead of a figure."""
     word = shlex.quote(str(path))
     return (
         f"{path} holds the runs of a table, and no figure; `python -m analysis figure NAME --store {word}` "
@@ -105,7 +109,7 @@ def said_of_table(path: Path) -> str:
 
 
 def _text(group: Mapping[str, Any]) -> str:
-    """A group as JSON, a run a line: ten times as fast as indented throughout."""
+    """A group as JSON with one run on each line: ten times as fast as indenting everything."""
     lines = ",\n".join(f"  {json.dumps(run)}: {json.dumps(content)}" for run, content in group["runs"].items())
     head = json.dumps({name: value for name, value in group.items() if name != "runs"})
     return f' {head[:-1]}, "runs": {{\n{lines}\n }}}}'

@@ -1,4 +1,4 @@
-"""Why a run has no value: its outcome, in the same words in every command."""
+"""The reason for a run's missing value: its outcome, in the same words in every command."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,15 +8,17 @@ if TYPE_CHECKING:
     from analysis.rows import Row
 
 Why = Literal["diverged", "failed", "stopped", "waiting", "no_episode", "no_value"]
-"""It diverged, failed, was stopped early by a search or has not finished; or it is done and no episode ended in it, or
-it has no number for another reason, for example because a mean is not finite.
+"""The reason for a missing value: the run diverged, failed, was stopped early by a search, or has not finished.
+
+"no_episode": it is done, and no episode ended in it. "no_value": it is done, and has no number for another reason, for
+example because a mean is not finite.
 """
 Ended = tuple[str, Mapping[str, Any]]
-"""The status of a run and its summary."""
+"""A run's status and summary."""
 
 
 def why_without(status: str, summary: Mapping[str, Any], name: str) -> Why | None:
-    """Why a run has no value of that name; None if it has one."""
+    """The reason for a run's missing value of that name; None if it has the value."""
     if status != "done":
         return status if status in ("diverged", "failed", "stopped") else "waiting"
     if summary.get(name) is not None:
@@ -25,9 +27,9 @@ def why_without(status: str, summary: Mapping[str, Any], name: str) -> Why | Non
 
 
 def some_tasks(summary: Mapping[str, Any]) -> tuple[int, int] | None:
-    """The number of tasks in which an episode ended, which the run's means are over, and the number of all its tasks.
+    """The number of tasks with an ended episode, and the number of all tasks; the run's means are over the first.
 
-    None if the two are equal, the first is 0, or the record does not tell.
+    None if the two are equal, the first is 0, or the record lacks them.
     """
     having, tasks = summary.get("tasks_with_episodes"), summary.get("tasks")
     return (having, tasks) if having is not None and tasks is not None and 0 < having < tasks else None
@@ -39,7 +41,7 @@ def ended(rows: Iterable["Row"]) -> list[Ended]:
 
 
 def why_none(runs: Iterable[Ended], name: str) -> str:
-    """Why some or all of these runs have no value: "2 of 4 runs diverged; no episode ended in 2 of 4 runs"."""
+    """The reasons for missing values among these runs: "2 of 4 runs diverged; no episode ended in 2 of 4 runs"."""
     reasons: list[Why | None] = [why_without(status, summary, name) for status, summary in runs]
     counts: Counter[Why] = Counter(why for why in reasons if why is not None)
     return in_words(counts, len(reasons))
@@ -60,7 +62,7 @@ def in_words(counts: Mapping[Why, int], of: int) -> str:
 
 
 def over_tasks(several: Iterable[tuple[int, int]]) -> str:
-    """The number of tasks that means are over: "4 of 8", or "4 to 6 of 8" if it differs between them."""
+    """The number of tasks that the means are over: "4 of 8", or "4 to 6 of 8" if it differs between the means."""
     ranges = []
     for numbers in zip(*several, strict=True):
         low, high = min(numbers), max(numbers)

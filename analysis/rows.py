@@ -1,7 +1,7 @@
-"""The records and plans of a store as rows: one row for each run and each name under which it was requested.
+"""The records and plans of a store as rows: one row for each pair of a run and a requested name.
 
-A run that was requested both by `default` and by `best` has two rows, so that the tables of both find it. Runs that a
-plan names and that have no record yet are rows too, with the status `waiting`.
+A run that was requested both as `default` and as `best` has two rows, so that both tables find it. Planned runs without
+a record have rows too, with the status `waiting`.
 """
 
 import json
@@ -24,13 +24,13 @@ from plasticity_lab.records.stage_returns import StageReturn
 from plasticity_lab.records.store import Store
 
 NAMED_BY_THE_ASKER = ("protocol", "schedule", "hyperparams")
-"""Choices whose names only `asked_as` keeps: a run's science has the values that they resolve to."""
+"""Choices with names that only `asked_as` keeps; a run's `science` has the values that they resolve to."""
 SEEDS = ("seed", "stream_seed", "init_seed")
-"""Settings in which replicates differ."""
+"""Settings that differ between replicates."""
 MEASURED_BESIDE = ("benchmark.eval_matrix",)
-"""Settings that change no number of a run, only which further measurements it has."""
+"""Settings that change no number of a run; they only add further measurements."""
 LATER = {"network.norm": "none", "benchmark.unpermuted_first": False}
-"""Settings that old records lack, with the values that their runs had: old runs group with today's runs."""
+"""Settings that old records lack → the values that their runs had, so that old runs group with today's runs."""
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 
@@ -39,14 +39,16 @@ Key = TypeVar("Key", bound=Hashable)
 class Row:
     """One run under one name.
 
-    seeds: the numbers of `SEEDS`. own: the settings that belong to the activation (its shape parameters, its learning
-    rate, the strength of an intervention), as dotted keys; study: all other settings, which a fair comparison holds
-    fixed. summary: as stored (fractions); declared: the description of the numbers in it. flags: further facts that the
-    agent tells about the run. diverged_at_step, error, stopped_at_step: set if the run diverged, failed or was stopped
-    early.
-
-    stages: the returns of each task, if they have been read. methods: the methods behind the intervals of the table, if
-    the row was read from a table's .json. printed: the numbers of that table, if its .json has no stages.
+    seeds: the numbers of `SEEDS`.
+    own: the settings that belong to the activation (its shape parameters, its learning rate, the strength of an
+    intervention), as dotted keys.
+    study: all other settings, which a fair comparison holds fixed.
+    summary: as stored (fractions); declared: the description of its numbers.
+    flags: further facts that the agent reports about the run.
+    diverged_at_step, error, stopped_at_step: set if the run diverged, failed or was stopped early.
+    stages: the returns of each task, if they have been read.
+    methods: the methods behind the table's intervals, if the row was read from a table's .json.
+    printed: the numbers of that table, if its .json has no stages.
     """
 
     run: str
@@ -76,7 +78,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Planned:
-    """The runs that a store's plans name.  ids: all of them. runs: the science and asked_as of those to be trained."""
+    """The runs in a store's plans.  ids: all runs. runs: the science and asked_as of each run that is to be trained."""
 
     ids: AbstractSet[str]
     runs: Mapping[str, Mapping[str, Any]]
@@ -88,7 +90,7 @@ NOTHING_PLANNED = Planned(frozenset(), {})
 def rows_in(root: Path) -> tuple[list[Row], list[str]]:
     """The rows of a store, and a sentence for each file that cannot be read and is left out.
 
-    Raises StoreError if there is no store at that place, or the disk does not answer.
+    Raises StoreError if the place has no store, or the disk does not answer.
     """
     if not root.is_dir():
         raise StoreError(f"There is no store at {root}; name one with --store, or make one by training a run.")
@@ -101,10 +103,10 @@ def rows_in(root: Path) -> tuple[list[Row], list[str]]:
 
 
 def rows(records: Iterable[Mapping[str, Any]], planned: Planned = NOTHING_PLANNED) -> list[Row]:
-    """The rows of records and of the planned runs that have none.  A record is a mapping as in record.json.
+    """The rows of records and of planned runs without a record.  A record is a mapping as in record.json.
 
-    A record describes its run's numbers. If it does not (the run failed or waits, or the record is old), another record
-    of the same agent does; without one, the numbers are a classifier's.
+    A record declares its run's numbers. If it does not (the run failed or waits, or the record is old), the declaration
+    comes from another record of the same agent. Without such a record, the numbers are declared as a classifier's.
     """
     known: dict[str, Mapping[str, Any]] = {}
     of_run: dict[str, list[Row]] = {}  # built record by record: a hundred thousand records would not fit into memory
@@ -134,7 +136,7 @@ def rows(records: Iterable[Mapping[str, Any]], planned: Planned = NOTHING_PLANNE
 
 
 def grouped(items: Iterable[Item], key_of: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """The items by key, the keys in the order in which they first occur."""
+    """Key → its items, the keys in the order of first occurrence."""
     groups: dict[Key, list[Item]] = {}
     for item in items:
         groups.setdefault(key_of(item), []).append(item)
@@ -142,29 +144,29 @@ def grouped(items: Iterable[Item], key_of: Callable[[Item], Key]) -> dict[Key, l
 
 
 def key(settings: Mapping[str, Any]) -> str:
-    """Settings as one comparable word: equal words, equal settings."""
+    """Settings as one comparable string: equal strings mean equal settings."""
     return json.dumps(settings, sort_keys=True)
 
 
 def distinct(settings: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Each different mapping once, by its `key`. Rows share equal settings as one object, which is read once."""
+    """`key` → each different mapping once. Rows share equal settings as one object, so each object is read once."""
     return {key(one): one for one in {id(one): one for one in settings}.values()}
 
 
 def as_of_today(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """A run's settings as dotted keys, the names of its options among them, with the settings that came `LATER`."""
+    """A run's settings as dotted keys, with the names of its options, and with the `LATER` settings that it lacks."""
     return {**flat, **{key: value for key, value in LATER.items() if key not in flat and _has_now(flat, key)}}
 
 
 def varying(settings: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The keys, sorted, whose value is not the same everywhere; a missing key counts as null."""
+    """The sorted keys with different values; a missing key counts as null."""
     several = list(distinct(settings).values())
     names = sorted({name for one in several for name in one})
     return [name for name in names if len({json.dumps(one.get(name)) for one in several}) > 1]
 
 
 def _good(store: Store, corrupt: list[CorruptRecord], incomplete: list[str]) -> Iterator[dict[str, Any]]:
-    """The complete records; the reason for leaving out each other record is added to the lists."""
+    """Yields the complete records; adds the reason for leaving out any other record to the lists."""
     for record in records_of(store, corrupt):
         if _is_complete(record["science"]):
             yield record
@@ -180,7 +182,7 @@ def _is_complete(science: Any) -> bool:
 
 
 def _names(*sources: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The distinct names that select tables, in the order of the requests; a run without a request has one row too."""
+    """The distinct names that select tables, in the order of the requests; a run without a request gets one row too."""
     chosen = [
         tuple(request.get(choice) or "unnamed" for choice in NAMED_BY_THE_ASKER)
         for source in sources
@@ -190,11 +192,11 @@ def _names(*sources: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _settings_of(science: Mapping[str, Any], known: dict[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The fields of `Row` that hold settings. Runs that differ in their seeds alone get the same object.
+    """The fields of `Row` that hold settings. Runs that differ only in their seeds get the same object.
 
-    known: the settings so far, to which new ones are added.
+    known: the settings so far; new settings are added.
     """
-    # Runs with a stream or init seed vary in less than other runs do: they are no replicates of those.
+    # Runs with a stream or init seed vary in less than other runs do, so they are not replicates of those runs.
     apart = {name: "set apart" for name in SEEDS[1:] if science.get(name) is not None}
     word = json.dumps({**science, **dict.fromkeys(SEEDS), **apart})
     if word in known:
@@ -246,7 +248,7 @@ def _has_now(flat: Mapping[str, Any], key: str) -> bool:
 
 
 def _without_neutral(science: Mapping[str, Any]) -> dict[str, Any]:
-    """The science without groups that have their neutral option: runs from before such a group are replicates."""
+    """The science without groups at their neutral option, so that runs from before such a group count as replicates."""
     neutral = {name: declared["neutral"] for name, declared in groups().items() if "neutral" in declared}
     return {
         name: value

@@ -1,4 +1,4 @@
-"""Settings in short words, for headings and titles: the settings that differ, with their group if it is needed."""
+"""Settings in short words, for headings and titles: the settings that differ, with their group if needed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -8,14 +8,14 @@ from analysis.rows import distinct, key, varying
 
 Settings = Mapping[str, Any]
 OPTION = "name"
-"""The last part of the key that holds the option of a group, as in "agent.name"."""
+"""The last part of the key for the option of a group, as in "agent.name"."""
 
 
 def telling(several: Iterable[Settings]) -> list[str]:
-    """The keys in which settings differ, without keys that follow from the option of their group.
+    """The keys with different values, without keys that follow from the option of their group.
 
-    For runs with a replay memory of 280 images and runs without one, only agent.name is needed; for runs with memories
-    of two sizes, agent.memory.
+    For runs with a replay memory of 280 images and runs without one, only agent.name is needed. For runs with memories
+    of two sizes, agent.memory is needed.
     """
     different = list(distinct(several).values())
     names = varying(different)
@@ -23,7 +23,7 @@ def telling(several: Iterable[Settings]) -> list[str]:
 
 
 def words_of(settings: Settings, names: Sequence[str]) -> str:
-    """The named settings, as in "no replay, lr=0.01"; a last part that two keys share stays with its group."""
+    """The named settings, as in "no replay, lr=0.01"; keys with the same last part keep their group."""
     leaves = [_leaf(name) for name in names]
     words = []
     for name, leaf in zip(names, leaves, strict=True):
@@ -35,7 +35,7 @@ def words_of(settings: Settings, names: Sequence[str]) -> str:
 
 
 def short_words(settings: Settings, names: Iterable[str] | None = None) -> str:
-    """Settings of an activation without their groups, the learning rate last.  names: of some of them."""
+    """Settings of an activation without their groups, the learning rate last.  names: settings to show; None: all."""
     ordered = sorted(settings if names is None else names, key=lambda name: name == "optimizer.lr")
     values = [settings.get(name) for name in ordered]
     values = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]

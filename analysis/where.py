@@ -1,4 +1,4 @@
-"""Rows by the keys of a command: which runs have `benchmark.batch_size=16`."""
+"""The selection of rows by the keys of a command, such as runs with `benchmark.batch_size=16`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,16 +10,16 @@ Where = Mapping[str, Any]
 """Key → the value that a run must have, or a list of values that it may have."""
 CHOICES = ("activation", "benchmark", "intervention", "protocol", "schedule", "hyperparams")
 MADE_BY = ("commit", "dirty", "code", "device", "cpu", "mode", "data", "data_part")
-"""The parts of the provenance, besides the version of torch, by which runs can be chosen."""
+"""The parts of the provenance that can select runs, in addition to the version of torch."""
 SHOWN = 12
-"""The most keys or values that a message lists."""
+"""The maximum number of keys or values that a message lists."""
 
 
 def chosen(rows: Sequence[Row], where: Where) -> list[Row]:
     """The rows that have a wanted value at each key.
 
     Values are compared as a command reads them: 16, 16.0 and "16" are equal, and so are None and "null".
-    Raises ConfigError, naming the keys or values that exist, for a key that no row has, and if no row is left.
+    Raises ConfigError, with the existing keys or values, if no row has the key, or if no row is left.
     """
     left = list(rows)
     if not where:
@@ -41,9 +41,9 @@ def chosen(rows: Sequence[Row], where: Where) -> list[Row]:
 
 
 def settings_of(row: Row, known: dict[tuple[int, int], Mapping[str, Any]] | None = None) -> dict[str, Any]:
-    """Everything that a row can be chosen by: its outcome, its settings, and the machine that computed it.
+    """All values that can select a row: its outcome, its settings, and the machine that computed it.
 
-    known: the sorted settings that rows share, by the objects that hold them; for callers with many rows.
+    known: a cache of the sorted settings that rows share, by the ids of their objects; for callers with many rows.
     """
     outcome = {"run": row.run, "status": row.status, "collapsed": row.collapsed, **row.flags}
     made = {name: row.provenance.get(name) for name in MADE_BY}
@@ -52,7 +52,7 @@ def settings_of(row: Row, known: dict[tuple[int, int], Mapping[str, Any]] | None
 
 
 def asked_for(row: Row, known: dict[tuple[int, int], Mapping[str, Any]] | None = None) -> dict[str, Any]:
-    """Choices and settings by the keys of a command; an option has the name of its group as key.
+    """Choices and settings by the keys of a command; the key of an option is the name of its group.
 
     known: as for `settings_of`.
     """
@@ -65,7 +65,7 @@ def asked_for(row: Row, known: dict[tuple[int, int], Mapping[str, Any]] | None =
 
 
 def comparable(value: Any) -> float | str:
-    """A value that equals the word by which a command gives it."""
+    """A value in a form that is equal for a setting and for the same setting in a command's words."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
@@ -78,7 +78,7 @@ def comparable(value: Any) -> float | str:
 
 
 def spelled(value: float | str) -> str:
-    """A comparable value as a command gives it."""
+    """A comparable value as it is written in a command."""
     return value if isinstance(value, str) else f"{value:g}"
 
 
