@@ -1,1 +1,1 @@
-"""How often intervals hold what they are of: a simulation with runs whose truth is known."""
+"""The coverage of intervals: how often they contain the true value, by simulation of runs with a known distribution."""

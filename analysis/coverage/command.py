@@ -23,7 +23,7 @@ COLUMNS = ("of", "method", "distribution", "seeds", "tasks", "datasets", "interv
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
-    """The options of the command, and what it does."""
+    """Adds the options and the action of the command."""
     command.add_argument("--of", nargs="+", choices=OF, default=[*OF], metavar="WHAT", help=f"of {', '.join(OF)}")
     command.add_argument("--distribution", nargs="+", choices=LAWS, default=[*LAWS], help="which made-up runs")
     command.add_argument("--seeds", nargs="+", type=_least(2), default=[2, 3, 5, 10, 20], metavar="N")
@@ -86,7 +86,7 @@ def _make(asked: argparse.Namespace) -> None:
 
 
 def _all(cells: Sequence[Cell], sizes: Sizes, workers: int) -> Iterator[tuple[Cell, list[Covered]]]:
-    """The cells as they are done; the largest begin first, so that none ends long after the others."""
+    """Yields the cells as they end; the largest start first, so that no cell ends long after the others."""
     first = sorted(cells, key=lambda cell: -cell.seeds * cell.tasks)
     if workers == 1:
         yield from ((cell, simulated(cell, sizes)) for cell in first)
@@ -97,7 +97,7 @@ def _all(cells: Sequence[Cell], sizes: Sizes, workers: int) -> Iterator[tuple[Ce
 
 
 def csv_text(lines: Sequence[Covered]) -> str:
-    """A line for each method of each cell; no coverage where no data set had an interval."""
+    """One line for each method of each cell; the coverage is empty if no data set had an interval."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -111,7 +111,7 @@ def csv_text(lines: Sequence[Covered]) -> str:
 
 
 def _how(asked: argparse.Namespace, of: str) -> dict[str, str]:
-    """The command that makes a file again, and by which libraries it was made."""
+    """The command that makes a file again, and the versions of the libraries that made it."""
     words = ["python -m analysis coverage", "--of", f"'{of}'" if " " in of else of]
     for name in ("distribution", "seeds", "tasks"):
         words += [f"--{name}", *map(str, getattr(asked, name))]
@@ -128,7 +128,10 @@ Line = Mapping[str, str]
 
 
 def tables() -> str:
-    """One table in Markdown, what a method covers in percent by seeds: for normal / skewed / two-humped runs."""
+    """One Markdown table: each method's coverage in percent, by number of seeds, for normal / skewed / two-humped runs.
+
+    The results are read from the stored simulation.
+    """
     lines = [line for of in OF for line in _stored(of)]
     seeds = sorted({int(line["seeds"]) for line in lines})
     found: dict[tuple[str, str, int], dict[int, dict[str, str]]] = {}
@@ -149,7 +152,7 @@ def _stored(of: str) -> Sequence[Line]:
 
 
 def _percent(line: Line) -> str:
-    """Whole percents; – where no data set had an interval, * where more than one in ten had none."""
+    """A whole percentage; "–" if no data set had an interval, with "*" if more than one in ten had none."""
     if not line["coverage"]:
         return "–"
     return f"{100 * float(line['coverage']):.0f}" + "*" * (float(line["without"]) > 0.1)

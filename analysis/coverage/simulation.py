@@ -1,7 +1,7 @@
-"""The simulation: made-up runs with a known truth, the intervals made of them, and how many intervals hold the truth.
+"""The simulation: made-up runs from a known distribution, their intervals, and how many intervals contain the truth.
 
-Every task has the same law, with an SD near 1, so that one size of a simulation stands for one number of runs and
-tasks. Tasks with very different laws are not simulated.
+All tasks have the same distribution ("law"), with an SD near 1, so the size of a simulation is one number of runs and
+tasks. Tasks with very different distributions are not simulated.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,16 +22,16 @@ from analysis.statistics.studentised import studentised
 from analysis.statistics.summaries import improvement
 
 GRID = 400_001
-"""How many quantiles stand for a law; its aggregates are right to 1e-5."""
+"""The number of quantiles that represent a law; its aggregates are right to 1e-5."""
 HUMPS, PART, SD = (1.0, -1.0), 0.7, 0.3
 """The centres of the two humps, the part of all runs in the first, and the SD of both."""
 ARMS = 8
-"""How many arms a Plasticity Score takes its bounds from."""
+"""The number of arms that give a Plasticity Score its bounds."""
 
 
 @dataclass(frozen=True)
 class Law:
-    """draw: a generator and a shape → runs. grid: `GRID` quantiles of the law, ascending."""
+    """A distribution.  draw: a generator and a shape → runs. grid: `GRID` quantiles of the law, ascending."""
 
     draw: Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
     grid: Callable[[], np.ndarray]
@@ -56,10 +56,10 @@ LAWS: Mapping[str, Law] = {
     "skewed": Law(lambda stream, shape: np.exp(stream.normal(size=shape)), lambda: np.exp(_normal_grid())),
     "two-humped": Law(_two_humps, _two_humps_grid),
 }
-"""Normal; lognormal with σ = 1; and 70 % of runs that learn, 30 % that do not."""
+"""Normal; lognormal with σ = 1; and a mixture: 70 % of the runs learn, 30 % do not."""
 
 
-# The intervals: each is made from the runs of one arm, of two or of several.
+# The intervals: each is computed from the runs of one, two or several arms.
 
 Ends = tuple[float, float] | None
 Makes = Callable[[np.ndarray, str, int], list[Ends]]
@@ -70,8 +70,11 @@ Truth = Callable[[np.ndarray], list[float]]
 
 @dataclass(frozen=True)
 class Simulated:
-    """of: the number, as captions look it up. method: of the interval. arms: how many it needs. drawn: whether it is a
-    bootstrap, which takes time. apart: the distance of the first and the last arm, in SDs.
+    """A kind of interval to simulate.
+
+    of: the number, under the name that captions look up. method: the name of the interval's method. arms: the number of
+    arms that it needs. makes: computes the intervals. truth: computes the true values. drawn: whether the method is a
+    bootstrap, which takes time. apart: the distance between the first and the last arm, in SDs.
     """
 
     of: str
@@ -115,7 +118,7 @@ def _improvement(arms: np.ndarray, name: str, replicates: int) -> list[Ends]:
 
 
 def _effect(arms: np.ndarray, *_: object) -> list[Ends]:
-    """Only of the first task, as Hedges' g has no tasks."""
+    """The interval of the first task only, because Hedges' g has no tasks."""
     return [hedges(*arms[:, :, 0]).ends]
 
 
@@ -152,14 +155,14 @@ SIMULATED = (
     Simulated("score", _DRAWN, ARMS, _score(_DRAWN), _true_scores(ARMS), drawn=True),
     Simulated("score of 3 arms 3 SDs apart", _ANEW, 3, _score(_ANEW), _true_scores(3, 3.0), True, 3.0),
 )
-"""All of them, in the order of the file."""
+"""All simulated intervals, in the order of the file."""
 OF: Mapping[str, tuple[Simulated, ...]] = {
     of: tuple(each for each in SIMULATED if each.of == of) for of in dict.fromkeys(each.of for each in SIMULATED)
 }
 """Number → its intervals."""
 
 
-# One size: many data sets, and how many of their intervals hold the truth.
+# One size: many data sets, and how many of their intervals contain the truth.
 
 
 @dataclass(frozen=True)
@@ -174,8 +177,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Covered:
-    """A method in a cell. looked_at: how many numbers had an interval. without: the part of numbers that had none.
-    coverage: the part of the intervals that hold the truth, NaN if there is no interval.
+    """The coverage of a method in a cell.
+
+    looked_at: how many numbers had an interval. without: the fraction of numbers without an interval. coverage: the
+    fraction of intervals that contain the truth; NaN if no number had an interval.
     """
 
     cell: Cell
@@ -188,8 +193,10 @@ class Covered:
 
 @dataclass(frozen=True)
 class Sizes:
-    """datasets: how many data sets; few: how many for a bootstrap, and a quarter of them if each gives several numbers.
-    replicates: of a bootstrap. seed: of the runs.
+    """The size of the simulation of one cell.
+
+    datasets: the number of data sets. few: the number for a bootstrap; a quarter of it if each data set gives several
+    numbers. replicates: the number of replicates of a bootstrap. seed: the seed of the simulated runs.
     """
 
     datasets: int
@@ -199,7 +206,7 @@ class Sizes:
 
 
 def simulated(cell: Cell, sizes: Sizes) -> list[Covered]:
-    """The coverage of every method of a cell; all get the same runs, which are functions of the seed and the cell."""
+    """The coverage of every method of a cell. All methods get the same runs; these depend on the seed and the cell."""
     return [_covered(cell, method, sizes) for method in OF[cell.of]]
 
 
@@ -219,7 +226,7 @@ def _covered(cell: Cell, method: Simulated, sizes: Sizes) -> Covered:
 
 
 def _runs(cell: Cell, datasets: int, arms: int, seed: int) -> Iterator[np.ndarray]:
-    """The data sets: (arms, N, M) each."""
+    """Yields the data sets, each (arms, seeds, tasks)."""
     stream = keyed(seed, "coverage", cell.distribution, cell.seeds, cell.tasks, arms)
     for _ in range(datasets):
         yield LAWS[cell.distribution].draw(stream, (arms, cell.seeds, cell.tasks))
