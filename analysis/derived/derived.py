@@ -1,4 +1,4 @@
-"""The data that `python -m plasticity_lab.taxonomy` derives of activations.  README.md explains each field."""
+"""The data that `python -m plasticity_lab.taxonomy` derives from activations.  README.md explains each field."""
 
 import csv
 import json
@@ -18,7 +18,10 @@ Numbers = Sequence[Sequence[float]]
 
 @dataclass(frozen=True)
 class ActivationCurve:
-    """An entry of curves.json, N points and O outputs: x (N,), value and slope (O, N), their ends (2, O, N)."""
+    """An entry of curves.json with N points and O outputs.
+
+    x: (N,). value, slope: (O, N). value_ends, slope_ends: (2, O, N).
+    """
 
     activation: str
     settings: Mapping[str, Any]
@@ -51,7 +54,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a mark is as it is.  kind: "numbers", "wording" or "agrees"."""
+    """The reason for a mark.  kind: "numbers", "wording" or "agrees"."""
 
     kind: str
     words: str
@@ -73,7 +76,7 @@ def of_defaults() -> list[ActivationCurve]:
 
 
 def of_text(text: str, source: str) -> list[ActivationCurve]:
-    """The curves in the output of a command.  source: its name.  Raises ConfigError for any other text."""
+    """The curves in the output of a command.  source: its name.  Raises ConfigError if the text holds no curves."""
     try:
         (first, *others) = (ActivationCurve(**entry) for entry in json.loads(text)["curves"])
     except (ValueError, KeyError, TypeError) as error:
@@ -88,7 +91,7 @@ def definitions() -> Mapping[str, str]:
 
 @cache
 def shapes() -> tuple[Shape, ...]:
-    """Every activation at its default settings and at the settings that the paper found best."""
+    """Every activation at its default settings and at the paper's best settings."""
     return tuple(Shape(**entry) for entry in _file("activations.json")["shapes"])
 
 
