@@ -20,11 +20,11 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.record_facts import MEASURED
 
 LEAST = 5
-"""The fewest seconds between two pages: making one takes some."""
+"""The minimum number of seconds between two pages, because making a page takes time."""
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
-    """The options of the command, and the function that runs it."""
+    """Adds the options of the command, and the function that runs it."""
     add_options(command, "report.html", "file")
     command.add_argument(
         "--watch",
@@ -43,7 +43,7 @@ def _make(asked: argparse.Namespace) -> None:
 
 
 def _written(asked: argparse.Namespace) -> int:
-    """Writes the page and returns how many of its runs wait."""
+    """Writes the page and returns the number of waiting runs."""
     left_out: list[str] = []
 
     def told(sentence: str) -> None:
@@ -67,10 +67,10 @@ def _written(asked: argparse.Namespace) -> int:
 
 
 def gathered(rows: Sequence[Row], metrics: Metrics, folder: Path) -> Metrics:
-    """The same metrics, from a few files in the folder: one for the runs of a benchmark with the same columns.
+    """The same metrics, from a few files in the folder: one file for all runs of a benchmark with the same columns.
 
-    Every figure reads them, and to open thousands of files takes seconds. metrics: reads the files of any runs; it
-    stays in use for runs that could not be written to the folder.
+    Every figure reads the metrics, and opening thousands of files takes seconds.
+    metrics: reads the files of any runs; it is still used for runs that could not be written to the folder.
     """
     runs: dict[tuple[int, str], dict[str, None]] = {}
     for row in rows:

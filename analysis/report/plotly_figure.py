@@ -1,4 +1,4 @@
-"""A drawing as charts of Plotly's, in the style of the printed figures: the same series, with values to hover over."""
+"""A drawing as Plotly charts, in the style of the printed figures: the same series, with values to hover over."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,15 @@ from analysis.figures.heat import colour_ends, numbers, written
 from analysis.figures.style import Look, looks
 
 Chart = dict[str, Any]
-"""What Plotly.newPlot is given: `data` and `layout`."""
+"""The arguments of Plotly.newPlot: `data` and `layout`."""
 A_CATEGORY, A_NAME, LINES, AROUND = 22, 20, 440, 170
-"""Pixels: for a category, for a name of the legend, the least height of lines, and what stands around both."""
+"""Heights in pixels: a category, a name in the legend, the minimum of a line chart, and the margins of a chart."""
 _SIGNS = {"o": "circle", "s": "square", "^": "triangle-up"}
 _AXIS = {"gridcolor": style.GRID, "zerolinecolor": style.GRID, "linecolor": style.PALE, "ticks": "outside"}
 
 
 def charts(drawing: Drawing) -> list[Chart]:
-    """One for each panel, with its title."""
+    """One chart for each panel, with its title."""
     look_of = looks([(series.label, series.key) for panel in drawing.panels for series in panel.series])
     return [_chart(panel, look_of) for panel in drawing.panels]
 
@@ -63,7 +63,7 @@ def _trace(panel: Panel, series: Series, look: Look) -> dict[str, Any]:
 
 
 def _heat(panel: Panel) -> dict[str, Any]:
-    """The fields of a panel of colours, with their numbers in them."""
+    """The trace of a heat map, with the number in each field."""
     values, (least, most) = numbers(panel), colour_ends(panel)
     colours = style.AROUND_0 if least else style.AROUND_0[1:]
     runs = [[series.n[at] if at < len(series.n) else 0 for at in range(len(series.x))] for series in panel.series]
@@ -85,7 +85,10 @@ def _heat(panel: Panel) -> dict[str, Any]:
 
 
 def _band(series: Series, look: Look, lines: int) -> dict[str, Any]:
-    """The spread around a line, there and back again; it is broken where the line is."""
+    """The spread around a line as a filled area: the upper ends forwards, then the lower ends backwards.
+
+    The area has a gap at each gap of the line.
+    """
     x: list[float | str | None] = []
     y: list[float | None] = []
     for points in _whole_parts(series):
@@ -108,7 +111,7 @@ def _band(series: Series, look: Look, lines: int) -> dict[str, Any]:
 
 
 def _whole_parts(series: Series) -> list[list[tuple[float | str, float, float]]]:
-    """The points that have a spread, as place, lower and upper end, in parts between those that have none."""
+    """The points with a spread, each as (x, lower end, upper end), split into parts at the points without a spread."""
     parts: list[list[tuple[float | str, float, float]]] = [[]]
     for x, ends in zip(series.x, series.y_ends, strict=True):
         if ends is not None:
@@ -143,7 +146,7 @@ def _layout(panel: Panel) -> dict[str, Any]:
             "range": [len(panel.categories) - 0.5, -0.5],
         }
         layout["legend"] = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"}
-        layout["margin"]["t"] = 75  # the chart's own buttons stand above the legend
+        layout["margin"]["t"] = 75  # Plotly's buttons are above the legend
     if panel.heat:
         layout["yaxis"] |= _categories([series.label for series in panel.series])
         layout["yaxis"] |= {"autorange": "reversed", "automargin": True, "title": {"text": ""}}
@@ -157,7 +160,7 @@ def _layout(panel: Panel) -> dict[str, Any]:
 
 
 def _height(panel: Panel) -> int:
-    """Pixels, so that all categories and all names of the legend are seen."""
+    """The height in pixels that shows all categories and all names of the legend."""
     if panel.categories or panel.heat:
         return AROUND + A_CATEGORY * len(panel.series if panel.heat else panel.categories)
     return max(LINES, AROUND + A_NAME * sum(series.listed for series in panel.series))
@@ -168,7 +171,7 @@ def _categories(names: Sequence[str]) -> dict[str, Any]:
 
 
 def _hover(panel: Panel, series: Series) -> str:
-    """What stands under the mouse: the name, both values, the spread, and of how many runs."""
+    """The text under the mouse pointer: the name, both values, the spread, and the number of runs."""
     place = "%{y}" if panel.categories else f"{_escaped(panel.x_label)} %{{x:,.6~g}}"
     value = "%{x:.4~g}" if panel.categories else "%{y:.4~g}"
     label = "" if panel.categories and not series.listed else f"<b>{_escaped(series.label)}</b><br>"
@@ -188,10 +191,10 @@ def _there(value: float | None) -> bool:
 
 
 def _escaped_all(values: Sequence[float | str]) -> list[Any]:
-    """Values as JSON and Plotly want them: names escaped, and null for what is no number."""
+    """Values for JSON and Plotly: names are escaped, and numbers that are not finite become null."""
     return [_escaped(value) if isinstance(value, str) else (value if isfinite(value) else None) for value in values]
 
 
 def _escaped(words: str) -> str:
-    """Plotly reads tags in all its texts."""
+    """Escapes a text, because Plotly reads tags in all its texts."""
     return html.escape(words, quote=False)

@@ -1,4 +1,4 @@
-"""The report: the runs of a store as an overview, figures, tables and every run, on its page."""
+"""The report: one page with an overview of a store's runs, figures, tables, and every run."""
 
 import base64
 import gzip
@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent
 SCRIPTS = ("unpack.js", "charts.js", "run.js", "together.js", "page.js")
 STATUSES = ("done", "diverged", "failed", "stopped", "waiting")
 SHORT = 10
-"""Digits of a commit."""
+"""The number of digits shown of a commit."""
 NOT_YET = "not known yet"
 
 
@@ -36,10 +36,12 @@ def report(
     again: int | None = None,
     searches: Sequence[Section] = (),
 ) -> str:
-    """The page.  left_out: sentences on files that could not be read, to which reading metrics may add. again: after
-    how many seconds an open page reloads itself; None: never. searches: further sections, after the figures.
+    """The report's page as HTML.
 
-    Raises ConfigError if a library that it needs is not installed.
+    left_out: sentences about files that could not be read; reading the metrics may add some.
+    again: the number of seconds after which an open page reloads itself; None: never.
+    searches: further sections, after the figures.
+    Raises ConfigError if a required library is not installed.
     """
     runs = sorted(one_each(rows), key=_as_asked)
     parts = sections(rows, metrics)
@@ -72,10 +74,11 @@ def report(
 
 
 def overview(runs: Sequence[Row]) -> dict[str, Any]:
-    """The counts of a store's runs. counts: status or flag → runs, without zeros.
+    """The number of a store's runs, by outcome and by origin.
 
-    shared: heading → the origin that all runs share. groups: heading → value of each set of runs with one origin, with
-    its counts by status; none if all have the same.
+    counts: status or flag → number of runs, without zeros. shared: heading → the value that all runs share.
+    groups: for each set of runs with one origin, heading → value and status → number of runs; empty if all runs have
+    the same origin.
     """
     origins = [_origin(row) for row in runs]
     values = {name: {origin[name] for origin in origins} for name in (origins[0] if origins else ())}
@@ -95,7 +98,7 @@ def overview(runs: Sequence[Row]) -> dict[str, Any]:
 
 
 def _origin(row: Row) -> dict[str, str]:
-    """The origin of a run's numbers: it must be the same if they are compared."""
+    """The origin of a run's numbers. Runs that are compared must have the same origin."""
     made = row.provenance
     source = row.study.get("benchmark.source")
     data = DATA.get(source, source) if source else made.get("data") or ""
@@ -122,7 +125,7 @@ def _origin(row: Row) -> dict[str, str]:
 
 
 def _as_asked(row: Row) -> tuple[Any, ...]:
-    """A sort key of runs: the order in which people ask for runs, seeds last, and not the hash that is the id."""
+    """A sort key of runs: by their choices and settings, seeds last, and not by the id, which is a hash."""
     own = sorted(row.own.items(), key=lambda setting: setting[0])
     numbers = [(name, value if isinstance(value, int | float) else 0, str(value)) for name, value in own]
     seeds = [-1 if seed is None else seed for seed in row.seeds]
@@ -131,7 +134,10 @@ def _as_asked(row: Row) -> tuple[Any, ...]:
 
 
 def _numbered(parts: Sequence[Section], alike: Sequence[str]) -> list[dict[str, Any]]:
-    """The sections for the page: figures and charts numbered through, captions without the sentences of all figures."""
+    """The sections for the page, with figures and charts numbered across all sections.
+
+    Captions leave out the sentences that all figures share.
+    """
     found: list[dict[str, Any]] = []
     figures = charts = 0
     for part in parts:
@@ -146,7 +152,7 @@ def _numbered(parts: Sequence[Section], alike: Sequence[str]) -> list[dict[str, 
 
 
 def _page(shown: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    """The HTML, with its libraries, its style and its data inside.  shown: for the template; data: for its scripts.
+    """The HTML, with its libraries, its style and its data embedded.  shown: for the template; data: for its scripts.
 
     Raises ConfigError, with the command that installs it, if a library is missing.
     """
@@ -176,13 +182,13 @@ def _page(shown: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 
 
 def packed(content: Any) -> str:
-    """JSON, compressed, as text for a page: nothing in it is read as HTML."""
+    """Compressed JSON as base64 text for a page; no part of it can be read as HTML."""
     written = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(written.encode(), mtime=0)).decode("ascii")
 
 
 def _inside(part: str) -> Any:
-    """Code, ours or a library's, without escapes; the end of a script in it would end the page's."""
+    """Code without HTML escapes, ours or a library's. A closing tag in it is masked: it would end the page's script."""
     from markupsafe import Markup
 
     return Markup(part.replace("</script", r"<\/script").replace("</style", r"<\/style"))

@@ -1,4 +1,4 @@
-"""The command that makes one run: its choices, and settings that differ from their files in conf/."""
+"""The command that makes one run: its choices, and the settings that differ from their files in conf/."""
 
 import functools
 import json
@@ -18,14 +18,14 @@ _PLAIN = re.compile(r"[\w.+-]+")
 def words(row: Row) -> list[str]:
     """The words after `python -m plasticity_lab.main`, unquoted: `activation=relu`, `optimizer.lr=0.01`, `seed=3`.
 
-    They name a run's settings, which win over what its protocol and schedule would set; they name those two as well, so
-    that tables find the run under them again.
+    The settings in them override the values that the run's protocol and schedule set. The words name protocol and
+    schedule too, so that tables find the run under the same names.
     """
     return [*words_of_settings(row), *words_of_seeds(row)]
 
 
 def words_of_settings(row: Row) -> list[str]:
-    """The words without seeds: equal for runs that differ in seeds only."""
+    """The words without seeds; they are equal for runs that differ only in seeds."""
     settings = {**row.study, **row.own}
     chosen: dict[str, Any] = {group: settings.get(f"{group}.name") for group in groups()}
     chosen |= {name: getattr(row, name) for name in ("activation", "benchmark", "intervention")}
@@ -44,17 +44,17 @@ def words_of_settings(row: Row) -> list[str]:
 
 
 def words_of_seeds(row: Row) -> list[str]:
-    """The words of seeds."""
+    """The words that name the seeds."""
     return [f"{key}={value}" for key, value in zip(SEEDS, row.seeds, strict=True) if value is not None]
 
 
 def command(row: Row) -> str:
-    """The whole line, quoted for a shell."""
+    """The whole command line, quoted for a shell."""
     return shlex.join(["python", "-m", "plasticity_lab.main", *words(row)])
 
 
 def _in_its_file(key: str, chosen: str) -> Any:
-    """The setting in the file of the chosen option; of several options, in the file of the one that the key names."""
+    """The setting in the file of the chosen option. If several options are chosen, the key names one of them."""
     group, _, setting = key.partition(".")
     if "+" in chosen:
         chosen, _, setting = setting.partition(".")
@@ -68,15 +68,15 @@ def _usual(benchmark: str) -> Mapping[str, Any]:
     choices = {name: value for one in config["defaults"] if isinstance(one, dict) for name, value in one.items()}
     declared = option("benchmark", benchmark).items()
     own = {key.removeprefix("default_"): value for key, value in declared if "default_" in key}
-    # The command always names the benchmark and the activation, so that it says what is trained.
+    # The benchmark and the activation have no default here, so that the command always names them.
     return {**config, **choices, **own, "activation": None, "benchmark": None}
 
 
 def _mentioned(named: Mapping[str, str], chosen: Mapping[str, str | None]) -> set[str]:
-    """The settings that a protocol or a schedule may change, or that another choice (`default_settings`) does.
+    """The settings that a protocol, a schedule, or another choice (`default_settings`) may change.
 
-    A schedule also caps settings that an agent's class declares, which is not asked here: all settings that its caps
-    would lower count.
+    A schedule also caps settings that an agent's class declares. This function does not read the class: it counts all
+    settings of the agent above a cap.
     """
     at_most = option("schedule", named.get("schedule")).get("at_most") or {}
     of_agent = option("agent", chosen.get("agent"))
@@ -90,7 +90,7 @@ def _mentioned(named: Mapping[str, str], chosen: Mapping[str, str | None]) -> se
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are the same, as a command reads them."""
+    """Whether a command reads the two values as equal."""
     if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
         return one is other
     try:
@@ -100,7 +100,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _spelled(value: Any) -> str:
-    """A value as Hydra reads it."""
+    """A value in Hydra's syntax."""
     if isinstance(value, list | tuple):
         return f"[{','.join(map(_spelled, value))}]"
     if value is None or isinstance(value, bool):

@@ -1,6 +1,6 @@
-"""The runs of a store as the report shows them: a line each for its table, the details of each, and their curves.
+"""The runs of a store as the report shows them: one line each in its table, their details, and their curves.
 
-A run that was asked for under several names has one line: its numbers do not depend on them.
+A run that was requested under several names has one line, because its numbers do not depend on the names.
 """
 
 import json
@@ -22,16 +22,19 @@ from plasticity_lab.records.record_facts import MEASURED
 FIRST = ("run", "status", "activation", "benchmark")
 NAMED = ("intervention", *NAMED_BY_THE_ASKER)
 DIGITS = 5
-"""Significant digits of numbers."""
+"""The number of significant digits."""
 PLAIN = (str, int, float, type(None))
-"""Types of values that JSON has, too."""
+"""Types of values that JSON has too."""
 NUMBERS, LEAST = 1_000_000, 10
-"""About how many numbers all curves hold together: curves of very many runs have fewer points, but at least ten."""
+"""The approximate limit of numbers in all curves together, and the minimum number of points of a curve.
+
+Curves have fewer points if the store has very many runs.
+"""
 CURVE_DIGITS = 4
 
 
 def coded(values: Iterable[Any]) -> dict[str, list]:
-    """A column as its different values and, for each line, the place of its value among them."""
+    """A column as its different values and, for each line, the index of its value in them."""
     places: dict[Any, int] = {}
     codes = []
     for value in values:
@@ -43,7 +46,7 @@ def coded(values: Iterable[Any]) -> dict[str, list]:
 
 
 def rounded(value: float | None, digits: int = DIGITS) -> float | int | None:
-    """A number short enough for a page; None for None and for a number that is not finite, which JSON does not have."""
+    """A number with few digits; None for None and for numbers that are not finite, which JSON does not have."""
     if value is None or not isfinite(value):
         return None
     short = float(f"{value:.{digits}g}")
@@ -56,11 +59,12 @@ def one_each(rows: Sequence[Row]) -> list[Row]:
 
 
 def runs_payload(rows: Sequence[Row]) -> dict[str, Any]:
-    """The page's data on runs, in the order of the rows.
+    """The page's data about runs, in the order of the rows.
 
-    columns: of the table of runs, each with a title and coded values. told: the details of a run as coded values,
-    section → name. vocabulary: the words of all commands; words: for each run their places there. measures: name →
-    title, unit, scale, decimals of summaries.
+    columns: the columns of the table of runs, each with a title and coded values.
+    told: the details of the runs: section → name → coded values.
+    vocabulary: the words of all commands; words: for each run, the indices of its command's words in it.
+    measures: name of a summary value → title, unit, scale, decimals.
     """
     same: dict[tuple[Any, ...], list[str]] = {}
     commands = []
@@ -84,19 +88,19 @@ def runs_payload(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def status_of(row: Row) -> str:
-    """How a run ended, and the flags of its record."""
+    """The status of a run, the step of an early end, and the flags of its record."""
     step = row.diverged_at_step or row.stopped_at_step
     at = f" at step {step:,}" if step else ""
     return ", ".join([f"{row.status}{at}", *flags_of(row)])
 
 
 def flags_of(row: Row) -> list[str]:
-    """The flags of a run's record, besides its status."""
+    """The flags of a run's record, without its status."""
     return [*(["collapsed"] if row.collapsed else []), *(flag for flag, is_so in row.flags.items() if is_so)]
 
 
 def _columns(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The columns in which runs differ: their choices, results, and settings."""
+    """The columns of the table of runs: choices, seeds, results, and the settings that differ between runs."""
     columns = []
     for name in FIRST:
         values = (status_of(row) if name == "status" else getattr(row, name) for row in rows)
@@ -116,9 +120,9 @@ def _columns(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _varied(rows: Sequence[Row]) -> list[str]:
-    """The settings in which runs with the same choice differ: those of two activations differ anyway."""
+    """The settings that differ between runs with the same choice; settings of two activations always differ."""
     found: set[str] = set()
-    # Rows share their settings: each is looked at once.
+    # Rows share their settings, so each object is read once.
     different = {(id(row.study), id(row.own), row.activation, row.benchmark, row.intervention): row for row in rows}
     for group in groups():
         alike: dict[Any, list[dict[str, Any]]] = {}
@@ -155,7 +159,7 @@ def _told(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
 
 
 def _summaries(rows: Sequence[Row]) -> dict[str, Measure]:
-    """All summary values, by name, as the first agent that has each declares it."""
+    """Name → the declaration of the summary value, from the first agent with that value."""
     found: dict[str, Measure] = {}
     for declared in {id(row.declared): row.declared for row in rows}.values():
         for name, measure in declared.summaries.items():
@@ -164,7 +168,7 @@ def _summaries(rows: Sequence[Row]) -> dict[str, Measure]:
 
 
 def _shown(rows: Sequence[Row]) -> dict[str, Measure]:
-    """The summary values with a column: main metrics first, then others by which runs can be chosen, and the cost."""
+    """The summary values with a column: main metrics first, then other values with a better direction, and the cost."""
     declared = list({id(row.declared): row.declared for row in rows}.values())
     headlines = {each.headline: each.summaries[each.headline] for each in declared}
     chosen = {measure.name: measure for each in declared for measure in each.with_direction}
@@ -180,12 +184,15 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-# The curve of every run, of at most fifty points: its agent's measurements along the training.
+# The curves of every run, with at most fifty points each: its agent's measurements during training.
 
 
 def curves_payload(rows: Sequence[Row], metrics: Metrics) -> dict[str, Any]:
-    """points: how many a curve has at most. panels: one for each column of each agent, with title, unit, the meaning of
-    x, and `lines`: the place of a run among the rows → its lines: name (of a body, "" if there are none), x and y.
+    """The page's data about curves.
+
+    points: the maximum number of points of a curve. panels: one for each column of each agent, with title and unit, the
+    meaning of x, and `lines`. lines: the index of a run's row → its lines, each as name, x and y. The name is a body;
+    it is "" if the agent has only one.
     """
     place_of = {row.run: place for place, row in enumerate(rows)}
     alike: dict[int, list[Row]] = {}
@@ -214,7 +221,7 @@ def _lines(bins: pl.DataFrame, place_of: dict[str, int], row_of: dict[str, Row])
     values = [rounded(value, CURVE_DIGITS) for value in bins["value"].to_list()]
     tasks = bins["task"].to_list()
     lines: dict[str, list] = {}
-    # Not by Polars' `group_by`: it makes a frame of each curve, which takes longer than all else here.
+    # Polars' `group_by` would make a frame of each curve, which takes longer than everything else here.
     curves = bins.select(pl.struct("run", "body").rle().struct.unnest())
     end = 0
     for length, curve in curves.iter_rows():
@@ -222,7 +229,7 @@ def _lines(bins: pl.DataFrame, place_of: dict[str, int], row_of: dict[str, Row])
         begin, end = end, end + length
         x, y = places[begin:end], values[begin:end]
         if several:
-            # If another body was learned in between, the line is broken.
+            # If the agent trained on another body in between, the line has a gap.
             for at in reversed(range(1, length)):
                 if tasks[begin + at] > tasks[begin + at - 1] + 1:
                     x.insert(at, None)

@@ -1,4 +1,4 @@
-"""The searches of the report: for each of their studies Optuna's plots of its history, importances and trials."""
+"""The searches of the report: for each study, Optuna's plots of its history, importances and trials."""
 
 import html
 import json
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from optuna import Study
 
 FEWEST = 2
-"""Complete trials that a figure needs: with one there is nothing to compare."""
+"""The minimum number of complete trials for a figure: one trial alone cannot be compared."""
 HEIGHT = 440
 WITHOUT = "Optuna and Plotly draw searches; `pip install -e '.[search,report]'` in the clone installs both."
 AXIS = {"title": {"text": ""}}
-"""The page reads the title of an axis, which some of Optuna's plots do not have."""
+"""An empty title: the page reads the titles of axes, and some of Optuna's plots have none."""
 
 
 def search_sections(places: Sequence[Path], runs: Collection[str], told: Callable[[str], None]) -> list[Section]:
     """A section for each search of the stores with a trial among the runs.
 
-    told: is called with a sentence for each search that cannot be read.
+    told: called with a sentence for each search that cannot be read.
     """
     found = []
     for store in (Store(place) for place in places if place.is_dir()):
@@ -95,7 +95,7 @@ def _charts(study: "Study", metric: str) -> Iterator[dict[str, Any]]:
 
 
 def _escaped(study: StoredStudy) -> StoredStudy:
-    """The study with all of its words escaped: Plotly reads tags in all its texts."""
+    """The study with all its words escaped, because Plotly reads tags in all its texts."""
 
     def trial(of: Trial) -> Trial:
         return replace(of, values={_words(name): _words(value) for name, value in of.values.items()})

@@ -1,4 +1,4 @@
-"""The figures of the report: a section for each agent on each benchmark, and one for figures across them."""
+"""The figures of the report: one section for each agent on each benchmark, and one for figures across sections."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -16,16 +16,16 @@ ORDER = (
     "first_last", "curves", "figure6", "figureF1", "figureE1", "two_orders", "figure1", "figureC1", "figureC2",
     "figureC3", "figure2", "figure3", "figure4", "figureD1", "atari",
 )  # fmt: skip
-"""Of figures; other measurements come behind `CURVES`, and last the effect of each varied setting."""
+"""The order of the figures. Other measurements come after `CURVES`; the effects of varied settings come last."""
 CURVES = "curves"
 MOST_CURVES, MOST_SETTINGS = 8, 6
-"""The most columns of metrics with curves, and settings with their sensitivity."""
+"""The maximum numbers of columns of metrics with curves, and of settings with a figure of their sensitivity."""
 ACROSS = "Across benchmarks and agents"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """title. charts: of Plotly, side by side. caption: sentences."""
+    """A figure of the report.  charts: Plotly charts, side by side. caption: its sentences."""
 
     title: str
     charts: Sequence[dict[str, Any]]
@@ -34,14 +34,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """title: "" if a store needs only one section."""
+    """A section of the report.  title: "" if a store needs only one section."""
 
     title: str
     figures: Sequence[Figure]
 
 
 def sections(rows: Sequence[Row], metrics: Metrics) -> list[Section]:
-    """The sections with a figure; in front the figures that need the runs of several sections."""
+    """The sections with a figure; the figures that need the runs of several sections come first."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         title = f"{row.study.get('agent.name', '')} · {display(BENCHMARKS, row.benchmark)}".removeprefix(" · ")
@@ -58,9 +58,9 @@ def sections(rows: Sequence[Row], metrics: Metrics) -> list[Section]:
 def _figures(
     rows: Sequence[Row], metrics: Metrics, settings: Sequence[str], leaving_out: Collection[str] = ()
 ) -> dict[str, Figure]:
-    """Every figure that the runs can make, by a name that is the same in other sections.
+    """Name → figure, for every figure that the runs can make; a figure has the same name in all sections.
 
-    settings: the varied ones.
+    settings: the varied settings. leaving_out: the names of figures to leave out.
     """
     found: dict[str, Figure] = {}
     of_rows = Asked(rows, metrics)
@@ -79,7 +79,7 @@ def _figures(
 
 
 def _other_curves(asked: Asked) -> Figure | None:
-    """The curves of all other measurements of the runs, with those of diagnostics; None if there are none."""
+    """The curves of all other measurements of the runs, diagnostics included; None if the runs have no others."""
     columns = {column.name: column for row in asked.rows for column in row.declared.curves[1:]}
     first = {row.declared.curves[0].name for row in asked.rows if row.declared.curves}
     names = [name for name in columns if name not in first]
@@ -98,7 +98,7 @@ def _other_curves(asked: Asked) -> Figure | None:
 
 
 def _drawn(figure: Callable[[Asked], Drawing], asked: Asked) -> Drawing | None:
-    """The drawing; None if there are no runs for it."""
+    """The drawing; None if no run has values for it."""
     try:
         drawing = figure(asked)
     except ConfigError:

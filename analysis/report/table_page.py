@@ -1,4 +1,4 @@
-"""A table of the papers for a page: the words of its text, with the numbers to sort them by."""
+"""A table of the papers for a page: the words of its text, with the numbers for sorting."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,18 @@ from analysis.tables.stages import Metrics
 from analysis.tables.table import Table
 
 BEST = "\N{NO-BREAK SPACE}"
-"""Marks, between rendering and page, a number that is the best."""
+"""Marks a best number, between rendering and page."""
 PAPER = "paper"
 """The heading of the paper's values."""
 
 
 @dataclass(frozen=True)
 class CellPage:
-    """A cell: its words; whether its column has numbers and is sorted by them, and its number, None without one."""
+    """A cell of a table on the page.
+
+    is_number: whether its column has only numbers and is sorted by them. number: the cell's number; None if it has
+    none, or if the column is not sorted by numbers.
+    """
 
     words: str
     is_number: bool
@@ -29,14 +33,14 @@ class CellPage:
 
     @property
     def style(self) -> str:
-        """Its classes in the page."""
+        """The cell's CSS classes."""
         classes = {"number": self.is_number, "best": self.is_best, "long": self.is_long}
         return " ".join(name for name, is_so in classes.items() if is_so)
 
 
 @dataclass(frozen=True)
 class TablePage:
-    """A table: title, headings, lines of cells, the sentences below it."""
+    """A table on the page: title, headings, lines of cells, and the sentences below it."""
 
     title: str
     header: Sequence[str]
@@ -45,7 +49,7 @@ class TablePage:
 
 
 def table_pages(rows: Sequence[Row], metrics: Metrics) -> list[TablePage]:
-    """Every table of the papers that the runs can feed, and the main metrics that none of them shows."""
+    """Every table of the papers that the runs can fill, and the main metrics that no such table shows."""
     pages = []
     for table in TABLES.values():
         able = _able(table, rows)
@@ -56,7 +60,7 @@ def table_pages(rows: Sequence[Row], metrics: Metrics) -> list[TablePage]:
 
 
 def _able(table: Table[Any], rows: Sequence[Row]) -> list[Row]:
-    """The rows whose agents measure the number of a table."""
+    """The rows of agents that measure the number of a table."""
     if table is HEADLINE:
         elsewhere = {other.cell for other in TABLES.values()}
         return [row for row in rows if row.declared.headline not in elsewhere]
@@ -64,7 +68,7 @@ def _able(table: Table[Any], rows: Sequence[Row]) -> list[Row]:
 
 
 def table_page(shown: Listing) -> TablePage:
-    """The words of the terminal, without columns of the paper's that are empty, as the caption says."""
+    """A table with the words of the terminal, without empty columns of the paper's values (the caption says so)."""
     grid = formatted(shown, f"{BEST}{{}}".format, escape=str)
     kept = [
         place
@@ -93,7 +97,7 @@ def _is_word(cell: str) -> bool:
 
 
 def _number(words: str) -> float | None:
-    """The number that a cell begins with; None for a cell without one."""
+    """The number at the beginning of a cell; None if it has none."""
     try:
         return float(words.removeprefix(BEST).partition(" ")[0].rstrip("†‡").replace(",", ""))
     except ValueError:
