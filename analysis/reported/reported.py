@@ -1,4 +1,4 @@
-"""The values that the papers report: the lines of this folder's CSV files, which README.md describes."""
+"""The values that the papers report: the lines of this folder's CSV files (README.md describes them)."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ class Published:
 
 
 class Key(NamedTuple):
-    """A cell of a file.  metric: None if the whole file has one metric, which its table knows."""
+    """A cell of a file.  metric: None if the whole file has one metric, the one of its table."""
 
     benchmark: str
     activation: str
@@ -27,7 +27,7 @@ class Key(NamedTuple):
 
 
 def published(files: Sequence[str]) -> dict[Key, Published]:
-    """The published values of files with a column for the benchmark, in the order of the files and of their lines.
+    """The published values of files with a column for the benchmark, in the order of the files and their lines.
 
     Benchmarks without published values, such as the embedded digits, are missing.
     """
@@ -39,7 +39,7 @@ def published(files: Sequence[str]) -> dict[Key, Published]:
 
 
 def value_of(line: Mapping[str, str]) -> Published:
-    """The value in a line of a file, whose columns may have any words before `mean` and `sd`."""
+    """The value in a line of a file; the names of the columns may have any words before `mean` and `sd`."""
     mean, sd = (next(line[name] for name in line if name.endswith(end)) for end in ("mean", "sd"))
     return Published(float(mean), float(sd))
 
