@@ -1,1 +1,1 @@
-"""How closely the measured tables reproduce the paper's."""
+"""The reproduction: how close the measured tables are to the paper's."""

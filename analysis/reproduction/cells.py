@@ -1,4 +1,4 @@
-"""Cells of the paper's tables next to cells that were measured at its settings, and how close they are."""
+"""Cells of the paper's tables next to cells that were measured at the paper's settings, and how close they are."""
 
 import json
 import math
@@ -24,10 +24,11 @@ PRINTED: Mapping[str, tuple[str, Sequence[Table[Result]]]] = {
     "tableE3_generalization_gap.csv": ("Table E3", (TABLE_E3,)),
     "tableE4_E8_interventions.csv": ("Tables E4–E8", TABLES_E4_E8),
 }
-"""A file in analysis/reported → the paper's name of its content, and our tables that show it."""
+"""A file in analysis/reported → the paper's name of its content, and our tables that show the same values."""
 PAPERS_SEEDS = 5
-"""The seeds of the paper's means and SDs, by the captions of Tables 3, F1 and F2; the other captions do not say it, and
-are taken to mean the same.
+"""The number of seeds behind the paper's means and SDs, from the captions of Tables 3, F1 and F2.
+
+The other captions give no number; we assume the same one.
 """
 SDS = 2
 LEVEL = 0.05
@@ -36,7 +37,7 @@ POINTS = (1, 3)
 
 @dataclass(frozen=True)
 class Tried:
-    """A measurement of a cell at other settings, or of another protocol: the difference in words, and the mean."""
+    """A measurement of a cell at other settings or with another protocol: the difference in words, and the mean."""
 
     words: str
     mean: float
@@ -44,9 +45,9 @@ class Tried:
 
 @dataclass(frozen=True)
 class Compared:
-    """A printed cell that was computed, in the paper's unit: our mean, SD (None for one run) and n, and the paper's.
+    """A printed cell that was computed, in the paper's unit: our mean, SD and n, and the paper's value.
 
-    tried: what else was measured of the cell.
+    sd: None for one run. tried: other measurements of the cell.
     """
 
     table: str
@@ -61,28 +62,29 @@ class Compared:
 
     @property
     def apart(self) -> float:
-        """Our mean less the paper's."""
+        """Our mean minus the paper's mean."""
         return self.mean - self.paper.mean
 
     @property
     def p(self) -> float | None:
-        """The p of Welch's test that both have one mean; None for one run."""
+        """The p-value of Welch's test for equal means; None for one run."""
         if self.sd is None:
             return None
         return welch_of_summaries((self.mean, self.sd, self.n), (self.paper.mean, self.paper.sd, PAPERS_SEEDS))
 
     @property
     def within_sds(self) -> bool:
-        """Whether it lies within two pooled SDs, √((ours² + the paper's²) / 2), of the paper's; False for one run."""
+        """Whether the means are within two pooled SDs, √((ours² + the paper's²) / 2); False for one run."""
         return self.sd is not None and abs(self.apart) <= SDS * math.sqrt((self.sd**2 + self.paper.sd**2) / 2)
 
 
 @dataclass(frozen=True)
 class Share:
-    """The computed cells of a table, over several seeds or of one, and how many of them are close to the paper's.
+    """The number of computed cells of a table, over several seeds or one seed, and how many are close to the paper's.
 
-    within_sds: within two pooled SDs; None for one seed. not_told_apart: not significantly different from the paper's
-    by Welch's test (p ≥ 0.05); None for one seed. within: within one and within three points.
+    several: whether the cells are over several seeds. within_sds: the number within two pooled SDs; None for one seed.
+    within: the numbers within one and within three points. not_told_apart: the number not significantly different from
+    the paper's by Welch's test (p ≥ 0.05); None for one seed.
     """
 
     table: str
@@ -95,7 +97,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Ranks:
-    """Spearman's rank correlation of our means and the paper's over the n activations of a column."""
+    """Spearman's rank correlation between our means and the paper's, over the n activations of a column."""
 
     table: str
     benchmark: str
@@ -105,7 +107,7 @@ class Ranks:
 
 
 def printed(file: str) -> dict[Key, Published]:
-    """The cells of a file in analysis/reported, each with its metric, without the cells that E4 to E8 repeat."""
+    """The cells of a file in analysis/reported, each with its metric, without the repeated cells in Tables E4 to E8."""
     _, (table, *_) = PRINTED[file]
     return {
         key._replace(metric=key.metric or table.cell): value
@@ -115,10 +117,10 @@ def printed(file: str) -> dict[Key, Published]:
 
 
 def compared(folder: Path = MEASURED) -> list[Compared]:
-    """The cells that are computed: measured in `<benchmark>_as_published`, with the settings of E2, G4, E9 to E11.
+    """The computed cells: measured in `<benchmark>_as_published`, with the settings of Tables E2, G4, E9 to E11.
 
-    Other measurements of such a cell in the folder (other settings, other protocols) are listed as tried. Runs of a
-    shorter schedule are left out.
+    Other measurements of such a cell in the folder (other settings, other protocols) are in `tried`. Runs of a shorter
+    schedule are left out.
     """
     found: list[Compared] = []
     for file, (name, tables) in PRINTED.items():
@@ -164,7 +166,7 @@ def _compared(
 
 
 def _settings(key: Key) -> dict[str, Any]:
-    """The published settings, and the default values of activation and intervention."""
+    """The published settings, and the default values of the activation and the intervention for all others."""
     best = _best("best_supervised.csv", benchmark=key.benchmark, activation=key.activation)
     activation = {**option("activation", key.activation), **json.loads(best["hyperparameters"])}
     wanted: dict[str, Any] = {f"activation.{name}": value for name, value in activation.items()}
@@ -182,13 +184,13 @@ def _best(file: str, **names: str) -> Mapping[str, str]:
 
 
 def shares(cells: Sequence[Compared]) -> list[Share]:
-    """A share for each table and for several seeds or one, if there are such cells."""
+    """For each table, one share for its cells over several seeds and one for its cells of one seed, if it has any."""
     groups = grouped(cells, lambda cell: (cell.table, cell.sd is not None))
     return [share(table, several, group) for (table, several), group in groups.items()]
 
 
 def share(table: str, several: bool, cells: Sequence[Compared]) -> Share:
-    """The share of cells that are all over several seeds, or all of one."""
+    """The share of the given cells; either all are over several seeds, or all are of one seed."""
     return Share(
         table,
         several,
@@ -200,7 +202,7 @@ def share(table: str, several: bool, cells: Sequence[Compared]) -> Share:
 
 
 def ranks(cells: Sequence[Compared]) -> list[Ranks]:
-    """The ranks of each column of a table that has at least three computed cells, cells of one seed included."""
+    """The rank correlation of each column with at least three computed cells, cells of one seed included."""
     import scipy.stats
 
     found = []
@@ -213,6 +215,6 @@ def ranks(cells: Sequence[Compared]) -> list[Ranks]:
 
 
 def misses(cells: Sequence[Compared]) -> list[Compared]:
-    """The cells within neither two pooled SDs nor one point, the worst first."""
+    """The cells outside both two pooled SDs and one point, the worst first."""
     missed = [cell for cell in cells if not cell.within_sds and abs(cell.apart) > POINTS[0]]
     return sorted(missed, key=lambda cell: -abs(cell.apart))

@@ -1,4 +1,4 @@
-"""`python -m analysis reproduction`: how close the measured tables come to the paper's, as text or Markdown."""
+"""`python -m analysis reproduction`: how close the measured tables are to the paper's, as text or Markdown."""
 
 import argparse
 from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
 
 
 def printed_cells() -> dict[str, int]:
-    """The paper's tables of results → the number of printed cells; numbers that are printed twice count once."""
+    """The paper's tables of results → the number of printed cells; cells that are printed twice count once."""
     counts = {name: len(printed(file)) for file, (name, _) in PRINTED.items()}
     return counts | {name: len(lines(file)) for name, file in NOT_MEASURED.items()}
 
@@ -57,7 +57,7 @@ def headline(cells: Sequence[Compared]) -> str:
 
 
 def text(cells: Sequence[Compared], markdown: bool = False) -> str:
-    """The shares by table, the rank correlations by column, and the misses with other measurements of them."""
+    """The shares by table, the rank correlations by column, and the misses with their other measurements."""
     table = partial(tabulate, tablefmt="pipe" if markdown else "simple", disable_numparse=True)
     heading = "## {}\n".format if markdown else "{}\n".format
     of_tables = ["table", "printed", "computed", "seeds", "within 2 SDs", "not told apart"]
