@@ -1,1 +1,1 @@
-"""What is done to keep a run plastic: a penalty, a change after the update, now and then, or after the task."""
+"""Interventions that keep a run plastic: penalties, and changes after updates, periodically, or between tasks."""

@@ -1,4 +1,4 @@
-"""Continual backprop: a small share of the units, those of least utility, is reset all the time.
+"""Continual backprop: each update resets a small share of the units, the ones with the least utility.
 
 Legend: K runs, N units or channels of a place.
 """
@@ -25,12 +25,12 @@ from plasticity_lab.stacking.run_axis import beside
 
 
 class ContinualBackprop(Resets):
-    """Resets `strength` · the mature units of each place in each update, summed up until it makes a whole unit.
+    """In each update, resets the fraction `strength` of the mature units of each place, accumulated to whole units.
 
     The strength is the replacement rate. Units with the least utility are reset. The utility is the running mean, with
     the rate `decay`, of a unit's contribution: mean |h| over the batch (and the pixels) · Σ |w| over its outgoing
-    weights. A unit is mature after more than `maturity` updates since its reset. Incoming weights are fresh, outgoing
-    weights are zero. every: number of updates between resets of the units that are due.
+    weights. A unit is mature after more than `maturity` updates since its reset. A reset draws new incoming weights and
+    sets outgoing weights to zero. every: number of updates between resets of the units that are due.
 
     Source: Dohare et al. 2024, Algorithm 1 and equation 1 (docs/interventions/continual_backprop.md).
     State: two numbers a unit, one a place.
@@ -48,8 +48,8 @@ class ContinualBackprop(Resets):
     def start(self, now: Now) -> State:
         """For each unit, by name: `age`, updates since its reset, and `utility`, the running mean, which starts at 0.
 
-        For each place: `owed` (K,), the number of units still to be reset, with its fraction. For each run: "resets",
-        and "due", the number of places in which a whole unit is owed.
+        For each place: `owed` (K,), the number of units still to be reset, including a fraction. For each run:
+        "resets", and "due", the number of places that owe at least one whole unit.
         """
         zeros = zeros_of_units(now, "age", "utility")
         owed = {f"{unit.name}.owed": zeros[f"{unit.name}.age"].new_zeros(len(now.seeds)) for unit in now.units}

@@ -1,4 +1,4 @@
-"""Elastic weight consolidation: what earlier tasks needed is held where they left it.
+"""Elastic weight consolidation: holds the parameters that earlier tasks needed near their earlier values.
 
 Legend: K runs, E examples of a part, B examples, D numbers of an example.
 """
@@ -19,22 +19,22 @@ from plasticity_lab.networks.per_example import squared_gradients
 from plasticity_lab.stacking.run_axis import aligned, beside
 
 AT_ONCE = 40
-"""Examples of one backward pass: what it leaves between the layers has the size of an evaluation's."""
+"""Examples of one backward pass. Its intermediate tensors then take as much memory as those in an evaluation."""
 
 
 class EWC(Intervention):
     """strength · Σ F (θ − θ*)², per run, in the loss; F is the Fisher information's diagonal, θ* the last task's θ.
 
-    When a task has ended, F ← decay · F + mean over `examples` of (∂ log p(answer | x) / ∂θ)², each example's gradient
-    squared by itself, in evaluation mode, and θ* ← θ. The answers are those that were given: labels, or under PPO the
-    actions that were taken, so that p is the policy π(a | s), and what the value alone needs is not held. decay = 1
-    adds up all tasks, 0 keeps the last one alone. Parameters that are not active stay as they are, with F and θ*.
+    At the end of a task, F ← decay · F + mean over `examples` of (∂ log p(answer | x) / ∂θ)², and θ* ← θ. The gradient
+    of each example is squared separately, in evaluation mode. The answers are the given ones: labels, or under PPO the
+    actions taken. Under PPO p is therefore the policy π(a | s), and parameters that only the value needs are not held.
+    decay = 1 adds up all tasks, 0 keeps only the last one. Inactive parameters, their F and their θ* do not change.
 
-    examples: the most of the task's that are looked at, evenly spread over them. batch: how many of them are averaged
-    before a gradient is squared; from 2 on that is not the Fisher information, but about 1 / batch of it, as in codes
-    that square what one backward pass of a batch gives. half: strength / 2, as some codes write it. Its state is twice
-    the parameters.
-    Source: Kirkpatrick et al. 2017; its online form Schwarz et al. 2018 (γ is `decay`); Appendix E.3.
+    examples: the largest number of the task's examples to use, evenly spread over the task. batch: number of examples
+    averaged before a gradient is squared. If it is 2 or more, the result is not the Fisher information but about 1 /
+    batch of it, as in implementations that square the gradient of a whole batch. half: strength / 2, as in some
+    implementations. Its state has twice the size of the parameters. Source: Kirkpatrick et al. 2017; its online form
+    Schwarz et al. 2018 (γ is `decay`); Appendix E.3.
     """
 
     requires = frozenset({EXAMPLES})
@@ -59,7 +59,9 @@ class EWC(Intervention):
         return max(2, cls.science_version) if by_token else cls.science_version
 
     def start(self, now: Now) -> State:
-        """Of each parameter "fisher <name>", zero, and "anchor <name>", where it is: (K, ...), as it."""
+        """For each parameter: "fisher <name>", zeros, and "anchor <name>", a copy of its value; both have its shape (K,
+        ...).
+        """
         fisher = {f"fisher {name}": torch.zeros_like(value) for name, value in now.parameters.items()}
         return fisher | {f"anchor {name}": value.clone() for name, value in now.parameters.items()}
 
@@ -83,7 +85,7 @@ class EWC(Intervention):
         return state
 
     def _summed(self, now: Now) -> tuple[dict[str, Tensor], int]:
-        """Squared gradients by parameter, added up over examples or batches, and how many these are."""
+        """The squared gradients by parameter, summed over examples or batches, and the number of these."""
         by_example = self.batch == 1
         total, count = dict[str, Tensor](), 0
         for x, answered in regrouped(AT_ONCE if by_example else self.batch, now.examples(self.examples)):

@@ -1,4 +1,4 @@
-"""A fresh network for each task: what would be learned if no plasticity could be lost."""
+"""A fresh network for each task: the baseline that cannot lose plasticity."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,14 +10,14 @@ from plasticity_lab.interventions.prune_experts import prunes
 
 
 class FreshEachTask(Intervention):
-    """When a task begins, every parameter is drawn anew, and whatever else the agent has learned is forgotten.
+    """When a task begins, draws new values for all parameters and resets everything else that the agent has learned.
 
-    Task t > 0 is learned by a network with the parameters `Model.start(seeds, device, t)`: as those of task 0, with the
-    task's position in the key of each layer's random numbers. Moments and their count begin anew, and under PPO the
-    statistics of the task's body. A memory of earlier tasks' images stays: it is data. So accuracies are those of
-    separate runs that see the same data, and the gap between these and another intervention's is what that one has
-    lost, or gained, by what it learned before. It has no settings: there is nothing to be weak or strong in. A closed
-    expert stays closed.
+    Task t > 0 starts from the parameters `Model.start(seeds, device, t)`. They are drawn as for task 0, with the task's
+    position in the key of each layer's random numbers. Moments and their count are reset; under PPO, so are the
+    statistics of the task's environment. A memory of earlier tasks' images is kept, because it is data. Accuracies are
+    therefore equal to the accuracies of separate runs that see the same data. The difference from another intervention
+    shows how much earlier learning cost or helped that intervention. It has no settings, since it has no strength. A
+    closed expert remains closed.
     """
 
     requires = frozenset({TASK_BEGINS})
@@ -30,7 +30,9 @@ class FreshEachTask(Intervention):
         return 2 if prunes(others) else super().version_beside(settings, others)
 
     def before_task(self, now: Now) -> State:
-        """Puts the fresh values into what is active, in place; of an idle body the next task that it has does."""
+        """Writes the fresh values into the active parameters, in place. An idle environment gets them when its next
+        task begins.
+        """
         first = next(iter(now.parameters.values()))
         for name, fresh in now.model.start(now.seeds, first.device, now.task).items():
             if name in now.parameters and name not in now.model.switches:

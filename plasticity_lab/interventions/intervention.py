@@ -23,9 +23,9 @@ Value = TypeVar("Value")
 
 
 class Intervention(Component):
-    """A method that keeps a run plastic. A subclass overrides the methods that it needs; the defaults do nothing.
+    """The base class of a method that keeps a run plastic. A subclass overrides the methods that it needs.
 
-    Called when, in this order:
+    The defaults do nothing. The methods are called in this order:
     `start`            before the first update, returns the state
     `penalty`          in each update, a term of the loss       (compiled)
     `after_step`       in each update, after the optimizer      (compiled)
@@ -33,37 +33,37 @@ class Intervention(Component):
     `after_task`       after a task was learned and evaluated   (not compiled)
     `before_task`      when the next task begins                (not compiled)
 
-    Settings annotated `float` may differ between the runs of a pack, and every method reads them as `now.settings`. The
-    state is tensors (K, ...) whose shapes never change; it is checkpointed as it is. Methods must not keep numbers of a
-    run in `self`. To vary an intervention wrap it; do not override a method of another one.
+    Settings annotated `float` may differ between the runs of a pack; every method reads them from `now.settings`. The
+    state is a dictionary of tensors (K, ...) with constant shapes. Checkpoints store it unchanged. Methods must not
+    store values of a run in `self`. To vary an intervention, wrap it; do not override a method of another intervention.
     """
 
     watches_units: bool = False
     """Whether it reads `now.hidden`: then the update hands over the activations."""
 
     requires: frozenset[str] = frozenset()
-    """What the agent must provide besides the network (`Agent.provides`): other agents are refused."""
+    """The data that the agent must provide besides the network (`Agent.provides`). Other agents are refused."""
 
     needs_gradients: bool = False
-    """Whether its `after_step` reads the update's gradients. A class that writes `after_step` declares this too;
-    without a declaration it is taken to read them. If no gradients are read, and there is no penalty, a kernel may
-    consume them while it computes them."""
+    """Whether its `after_step` reads the gradients of the update. A class that defines `after_step` without declaring
+    this is assumed to read them. If nothing reads the gradients and there is no penalty, a kernel may consume them
+    while it computes them."""
 
     copies: int = 1
-    """The memory that it needs, in its state and while it works, as multiples of all parameters."""
+    """Its memory (state and temporary tensors), as a multiple of the memory of all parameters."""
 
     restarts_agent: bool = False
     """Whether everything else that an agent has learned (moments, statistics) is reset with each task too. The agent
     does so before `before_task`. Its memory of data stays."""
 
     between_tasks: bool = False
-    """Whether it does nothing before the first task has ended: then a run of one task is a plain run."""
+    """Whether it does nothing before the end of the first task. If so, a run with one task equals a plain run."""
 
     every: int | None = None
-    """Number of updates between calls of `every_n_updates`; None: never. Structure: equal within a pack."""
+    """Number of updates between calls of `every_n_updates`; None: never called. Structure: equal within a pack."""
 
     unit_kind: ClassVar[str | None] = None
-    """The kind of units (`Unit.kind`) that it works on: a network without such units is refused."""
+    """The kind of units (`Unit.kind`) that it works on. A network without such units is refused."""
 
     needs_experts: int = 0
     """The smallest number of experts of a head with experts. Structure."""
@@ -118,9 +118,10 @@ class Intervention(Component):
         return now.state
 
     def ages(self, state: State) -> Tensors:
-        """For parameters (K, E, ...) whose slices were reset at different times: name → (K, E), updates since then.
+        """For parameters (K, E, ...) with slices that were reset at different times: name → (K, E), updates since the
+        reset.
 
-        The optimizer's corrections (Adam's bias correction) go by these numbers.
+        The optimizer's corrections (Adam's bias correction) use these numbers.
         """
         return {}
 
@@ -138,8 +139,8 @@ class Intervention(Component):
     def before_task(self, now: Now) -> State:
         """Called when a task begins, except for the first one. It may change parameters and moments in place.
 
-        A run that is resumed at the beginning of a task is asked again: so the result must depend on the arguments and
-        on the position of the task alone.
+        A run that resumes at the beginning of a task calls it again, so the result must depend only on the arguments
+        and on the position of the task.
         """
         return now.state
 
@@ -205,12 +206,12 @@ class Composed(Intervention):
         return self._in_turn(now, "after_step", self.members)
 
     def every_n_updates(self, now: Now) -> State:
-        """The members whose `every` divides the number of updates."""
+        """Calls the members with an `every` that divides the number of updates."""
         periods = {name: member.every for name, member in self.members.items() if member.every is not None}
         return self._in_turn(now, "every_n_updates", [name for name, n in periods.items() if now.updates % n == 0])
 
     def ages(self, state: State) -> Tensors:
-        """The ages of all members; if two name the same parameter, those of the first."""
+        """The ages of all members. If two members name the same parameter, the first member's ages are used."""
         ages: dict[str, Tensor] = {}
         for name, member in self.members.items():
             ages = {**member.ages(_of(state, name)), **ages}
@@ -237,7 +238,7 @@ class Composed(Intervention):
         return values
 
     def _prefixed(self, of: Callable[[str, Intervention], Mapping[str, Value]]) -> dict[str, Value]:
-        """What a function returns for each member, with the member's name before each key."""
+        """The results of a function for each member, with the member's name before each key."""
         return {
             f"{name}.{key}": value for name, member in self.members.items() for key, value in of(name, member).items()
         }

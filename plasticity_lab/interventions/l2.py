@@ -14,8 +14,8 @@ from plasticity_lab.interventions.now import Now
 class L2(Intervention):
     """strength · Σ θ², per run, in the loss (so through Adam), over the weights and biases of all layers.
 
-    Scales and shifts of a normalisation, and learned values of an activation, are left alone: they start elsewhere.
-    Source: Kumar et al. 2023, whose code multiplies by one half (`half`). For weight decay outside of the loss, use
+    Scales and shifts of a normalisation, and learned values of an activation, are excluded: they do not start at zero.
+    Source: Kumar et al. 2023; their code multiplies by one half (`half`). For weight decay outside of the loss, use
     `optimizer=adamw`.
     """
 

@@ -1,4 +1,4 @@
-"""L2-Init: a spring that pulls every parameter towards where it started."""
+"""L2-Init: a penalty that pulls every parameter towards its initial value."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The situation of a pack that an intervention is given.
+"""The arguments of an intervention's methods: the situation of a pack.
 
 Legend: K runs, B examples, E slices, * the shape of one example at a unit.
 """
@@ -26,16 +26,16 @@ class Now(NamedTuple):
 
     model: the functions of the network, its layers and units.
     parameters: the active ones, (K, ...). moments: kind → the same names. Only these may be changed.
-    settings: of the intervention, on the run axis, name → (K,). state: of the intervention.
+    settings: the intervention's settings on the run axis, name → (K,). state: the intervention's state.
     keys (K, 2), count (): for random numbers inside a compiled update, `uniforms(now.keys, now.count, n)`.
-    updates: the same count as a number, outside of compiled code; never reset, unlike the optimizer's.
-    seeds: the runs' init_seeds, for random numbers outside: `host_stream(seed, purpose, now.updates)`.
-    gradients: of the update. hidden: its activations, unit → (K, B, *), if the intervention watches units.
-    weights (B,): of the rows of the batch in a mean over examples; 0 for a row that fills up the batch; None: equal.
+    updates: the same count as a number, outside of compiled code; never reset, unlike the optimizer's count.
+    seeds: the init_seed of each run, for random numbers outside: `host_stream(seed, purpose, now.updates)`.
+    gradients: the update's gradients. hidden: its activations, unit → (K, B, *), if the intervention watches units.
+    weights (B,): the weight of each row of the batch in a mean over examples; 0 for padding rows; None: equal.
     task: the position of the task that begins or has ended.
-    examples, log_likelihood: of the task that has ended, if the agent provides them.
-    activation: the settings of the activation on the run axis, and body: the active body, None if there is one; for
-        `Model.forward`.
+    examples, log_likelihood: the data and likelihood of the ended task, if the agent provides them.
+    activation: the settings of the activation on the run axis, and body: the active environment, None if there is only
+        one; both for `Model.forward`.
     targets: outside of an update, the parameters of target networks, like `parameters`. They may be changed in place;
         otherwise they follow at their own time.
     """
@@ -61,5 +61,5 @@ class Now(NamedTuple):
 
     @property
     def units(self) -> list[Unit]:
-        """The units of the model that can be reset, without those of idle bodies."""
+        """The units of the model that can be reset, without the units of idle environments."""
         return [unit for unit in self.model.units if taking_part(unit, self.parameters) and not unit.is_sum]

@@ -19,13 +19,13 @@ from plasticity_lab.stacking.router import StackedRouter
 
 
 class PruneExperts(Intervention):
-    """Closes `count` experts: after `first` updates one, after every further `apart` the next; apart 0: all at once.
+    """Closes `count` experts: one after `first` updates, the next after every further `apart` updates; apart 0: all at
+    once.
 
-    Which ones is drawn with the run's init_seed. The router of a closed expert is masked: its slots weigh nothing in
-    what tokens get, and tokens have no share of it; what it computes is thrown away. Whether an expert is open is a
-    number of the router's, so that a target network follows by its next copy and saved weights know it.
-
-    Source: Sokar et al. 2025, Appendix B.5.1, where two of four are pruned once, or gradually; when is not said.
+    The run's init_seed selects the experts. The router of a closed expert is masked: its slots have weight zero in the
+    output for the tokens, and tokens contribute nothing to its slots. Its results are discarded. Whether an expert is
+    open is a parameter of the router, so a target network follows at its next copy, and saved weights include it.
+    Source: Sokar et al. 2025, Appendix B.5.1: two of four experts are pruned once, or gradually; the time is not given.
     """
 
     unit_kind: ClassVar = "expert"
@@ -43,7 +43,7 @@ class PruneExperts(Intervention):
 
     @classmethod
     def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
-        """2 if one expert of `ExpertChoice` stays: in version 1 it took the first tokens, whatever the router said."""
+        """2 if one expert of `ExpertChoice` remains: in version 1 it took the first tokens, and ignored the router."""
         head, its = others.get("head", (Component, {}))
         one_stays = issubclass(head, ExpertChoice) and its["experts"] == settings["count"] + 1
         return 2 if one_stays else super().version_beside(settings, others)
@@ -53,12 +53,12 @@ class PruneExperts(Intervention):
         return {"first": self.first}
 
     def start(self, now: Now) -> State:
-        """How many are pruned so far, "pruned" (K,)."""
+        """The number of experts pruned so far, "pruned" (K,)."""
         first = next(iter(now.parameters.values()))
         return {"pruned": torch.zeros(len(first), dtype=torch.int64, device=first.device)}
 
     def due(self, updates: int) -> int:
-        """How many are pruned after so many updates."""
+        """The number of experts that are pruned after that number of updates."""
         if updates < self.first:
             return 0
         return self.count if not self.apart else min(self.count, 1 + (updates - self.first) // self.apart)

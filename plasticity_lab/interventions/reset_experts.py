@@ -1,4 +1,4 @@
-"""Resets of experts: now and then those whose units are dormant, or all, begin anew or are shrunk and perturbed.
+"""Resets of experts: periodically resets, or shrinks and perturbs, the experts with dormant units, or all experts.
 
 Legend: K runs, E experts, D units of each, P slots.
 """
@@ -25,19 +25,18 @@ CHOSEN, TARGETS = ("dormant", "all"), ("copy", "own")
 
 
 class ResetExperts(Resets):
-    """After every `every` updates, of the chosen experts θ ← shrink · θ + perturb · fresh: 0 and 1 is a reset.
+    """After every `every` updates, θ ← shrink · θ + perturb · fresh for the chosen experts. 0 and 1 give a full reset.
 
-    chosen: all, or dormant: the `count` with the largest share of dormant units, of equal ones the first. A unit is
-    dormant if its mean |h| over examples, slots and about the last `average` updates is at most `dormant` (τ) of the
-    mean of its expert's units. fresh: what the layer would start with, drawn anew; both layers of an expert, weights,
-    biases and sigmas. router: whether its columns of the experts' slots too. target: whether a target network follows
-    by its next copy (copy), or its own experts are changed at once, with a draw of their own (own), as BBF has it.
-
-    The chosen numbers' moments become zero, and so does the count of steps by which an optimizer corrects them, of the
-    experts' own layers; that of the router's columns goes on.
-
-    Source: Sokar et al. 2025, Section 6 and Appendix B.5 (periods 1,250,000 updates of Rainbow, 200,000 steps of DER);
-    Schwarzer et al. 2023 for shrinking and perturbing. Neither is in public code.  State: two numbers a unit.
+    chosen: all, or dormant: the `count` experts with the largest share of dormant units; of equal experts the first. A
+    unit is dormant if its mean |h| is at most `dormant` (τ) of the mean over its expert's units. The mean |h| is over
+    examples, slots and about the last `average` updates. fresh: newly drawn initial values of the layer. These include
+    the weights, biases and sigmas of both layers of an expert. router: whether to change the router's columns for the
+    experts' slots too. target: copy: a target network follows at its next copy; own: its experts are changed at the
+    same time, with a separate draw, as in BBF. The moments of the changed parameters become zero. So does the
+    optimizer's step count for the experts' layers, used for its bias correction; the count for the router's columns
+    continues. Source: Sokar et al. 2025, Section 6 and Appendix B.5 (periods 1,250,000 updates of Rainbow, 200,000
+    steps of DER); Schwarzer et al. 2023 for shrinking and perturbing. Neither has public code.  State: two numbers a
+    unit.
     """
 
     watches_units = True
@@ -72,11 +71,13 @@ class ResetExperts(Resets):
         self.needs_experts = count
         self.average = check("intervention.average", average, at_least=1)
         self.router = router
-        self.layers: tuple[str, ...] = ()  # of the network, known from the start on
+        self.layers: tuple[str, ...] = ()  # names of the network's layers; set by `start`
         self.target = check("intervention.target", target, one_of=TARGETS)
 
     def start(self, now: Now) -> State:
-        """`size` (K, E, D): the running mean of |h|; `age` (K, E): updates of the moments; "resets" (K,)."""
+        """`size` (K, E, D): the running mean of |h|; `age` (K, E): updates since the moments were reset; "resets"
+        (K,).
+        """
         unit = place_of_experts(now)
         self.layers = _layers(unit)
         like = now.parameters[f"{unit.incoming}.weight"]
@@ -84,10 +85,11 @@ class ResetExperts(Resets):
         return {"resets": none_yet(now), "size": sizes, "age": torch.zeros_like(sizes[..., 0], dtype=torch.int64)}
 
     def after_step(self, now: Now) -> State:
-        """Follows the units' |h|, and counts the update."""
+        """Updates the running mean of the units' |h|, and counts the update."""
         unit = place_of_experts(now)
         size_KV = mean_size(unit.units_first(now.hidden[unit.name]), now.weights)
-        # Values that an activation passes on of one unit (two of some) lie behind each other, or two make one.
+        # If an activation passes on two values per unit, these are in two blocks; if it makes one value of two units,
+        # repeat it.
         each = size_KV.unflatten(1, (-1, unit.produced[0])).transpose(1, 2)
         units = unit.produced[-1]
         size = each.unflatten(2, (-1, units)).mean(dim=2) if each.shape[2] >= units else each.repeat(1, 1, 2)
@@ -95,11 +97,11 @@ class ResetExperts(Resets):
         return {**now.state, "size": before + (size - before) * (1 / self.average), "age": now.state["age"] + 1}
 
     def ages(self, state: State) -> Tensors:
-        """Of both layers of the experts."""
+        """The ages of both layers of the experts."""
         return {f"{layer}.{part}": state["age"] for layer in self.layers[:2] for part in DRAWN_ANEW}
 
     def moments_begun(self, state: State) -> State:
-        """Ages begin anew too."""
+        """The state with the ages reset to zero."""
         return {**state, "age": torch.zeros_like(state["age"])}
 
     def every_n_updates(self, now: Now) -> State:
@@ -130,7 +132,9 @@ class ResetExperts(Resets):
     def _fresh(
         self, now: Now, run: int, experts: NDArray[np.int64], purpose: str
     ) -> list[tuple[str, tuple[slice | Tensor, ...], Tensor]]:
-        """Of each parameter that is changed: its name, where the experts' numbers are in one run's, and fresh ones."""
+        """For each parameter to change: its name, the index of the experts' entries in one run's tensor, and fresh
+        values.
+        """
         found = []
         for layer in self.layers[: 3 if self.router else 2]:
             draw = host_stream(now.seeds[run], f"{purpose}reset experts", now.updates, layer)
@@ -141,14 +145,14 @@ class ResetExperts(Resets):
 
 
 def place_of_experts(now: Now) -> Unit:
-    """Where the experts' units stand."""
+    """The place of the experts' units."""
     return next(unit for unit in now.model.units if unit.kind == "expert")
 
 
 def most_dormant(size_ED: NDArray[np.float64], tau: float, count: int) -> NDArray[np.int64]:
-    """The experts with the largest share of dormant units, of equal ones the first, `count` of them in their order.
+    """The `count` experts with the largest share of dormant units, in ascending order; of equal experts the first.
 
-    size: the mean |h| of each unit. A unit is dormant with at most τ of the mean over its expert's units.
+    size: the mean |h| of each unit. A unit is dormant if its size is at most τ of the mean over its expert's units.
     """
     dormant_E = (size_ED <= tau * (size_ED.mean(axis=1, keepdims=True) + TINY)).mean(axis=1)
     return np.sort(np.argsort(-dormant_E, kind="stable")[:count])
@@ -163,7 +167,7 @@ def _layers(unit: Unit) -> tuple[str, str, str]:
 def _of_experts(
     now: Now, layer: str, fresh: Mapping[str, NDArray[np.float32]], experts: NDArray[np.int64]
 ) -> dict[str, tuple[tuple[slice | Tensor, ...], Tensor]]:
-    """Of a layer's parameters, by name: where the experts' numbers stand in one run's, and their fresh values."""
+    """By parameter of a layer: the index of the experts' entries in one run's tensor, and their fresh values."""
     router = now.model.design.layer(layer)
     if not isinstance(router, StackedRouter):
         chosen = torch.from_numpy(experts)

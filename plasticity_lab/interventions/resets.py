@@ -55,11 +55,11 @@ def zeros_of_units(now: Now, *names: str) -> State:
 
 
 Chosen = Sequence[tuple[Unit, Units]]
-"""Places of a network, each with the units chosen there."""
+"""Places of a network, each with the units to reset there."""
 
 
 def reset_due(now: Now, purpose: str, choose: Callable[[State, int], Chosen], outgoing: str = "zero") -> State:
-    """Resets units in all runs whose "due", (K,), is not 0, sets it to 0, and returns the state.
+    """Resets units in all runs with a "due", (K,), that is not 0, sets it to 0, and returns the state.
 
     choose: (a state that it may change in place, run) → the units to reset. purpose, outgoing: see `reset_units`.
     """
@@ -94,7 +94,7 @@ def reset_units(now: Now, purpose: str, run: int, chosen: Chosen, outgoing: str 
 
 
 def of_units(values_KV: Tensor, unit: Unit) -> Tensor:
-    """Statistics of the values that a place passes on → of its units, (K, F, N): those of unit n are [:, :, n].
+    """Statistics of the values that a place passes on → statistics of its units, (K, F, N); unit n has [:, :, n].
 
     F is 1 for most activations, and 2 if each unit passes on two values. For gated units (two per value), both get that
     value's statistic.
@@ -146,7 +146,7 @@ def examples_in(h: Tensor, weights: Tensor | None) -> Tensor | int:
 
 
 def outgoing_size(model: Model, parameters: Mapping[str, Tensor], unit: Unit) -> Tensor:
-    """Σ |w| over all weights by which the active following layers multiply a value, (K, V)."""
+    """For each value that the place passes on: Σ |w| over its weights in the active following layers, (K, V)."""
     passed, total = passed_on(model, unit), []
     for layer in unit.outgoing:
         if f"{layer}.weight" in parameters:

@@ -1,4 +1,4 @@
-"""Selective weight reinitialisation: now and then, single weights of least use are drawn anew.
+"""Selective weight reinitialisation: periodically draws new values for single weights with the least utility.
 
 Legend: K runs, I inputs and O outputs of a layer.
 """
@@ -19,15 +19,15 @@ GRADIENT = "gradient of "
 
 
 class SelectiveReinit(Resets):
-    """After every `every` updates, draws weights and biases of little utility anew, as their layer started.
+    """After every `every` updates, draws new values for weights and biases of little utility, from their initial law.
 
-    utility: of a weight, |w · its gradient| (gradient) or |w| (magnitude). pruning: which are drawn anew, among the
-    weights of a layer and among its biases: those with at most `strength` · the mean utility (threshold), or the share
-    `strength` of them with the least (proportional; what is left of a whole number is drawn for). Their moments become
-    zero. What an activation learns is left alone.
+    utility: gradient: |w · its gradient|; magnitude: |w|. pruning selects among the weights of a layer, and separately
+    among its biases. threshold: the weights with at most `strength` · the mean utility. proportional: the share
+    `strength` with the least utility; a fraction of a weight is rounded up or down at random. Moments of the selected
+    weights become zero. Learned parameters of an activation are excluded.
 
     Source: Hernandez-Garcia et al. 2025 (docs/interventions/selective_reinit.md).
-    State: where utility is gradient, one number a weight: its last gradient.
+    State: if utility is gradient, one number a weight: its last gradient.
     """
 
     capped = frozenset({"every"})
@@ -43,19 +43,19 @@ class SelectiveReinit(Resets):
             check("intervention.strength", strength, at_most=1)
 
     def start(self, now: Now) -> State:
-        """The last gradients, by parameter, and of each run "resets": how many weights and biases were drawn anew."""
+        """The last gradients, by parameter, and "resets" of each run: the number of weights and biases drawn again."""
         names = self._names(now) if self.utility == "gradient" else []
         last = {f"{GRADIENT}{name}": torch.zeros_like(now.parameters[name]) for name in names}
         return {"resets": none_yet(now), **last}
 
     def after_step(self, now: Now) -> State:
-        """Keeps the update's gradients, which are there anyway."""
+        """Stores the gradients of the update, which are computed in any case."""
         if self.utility == "magnitude":
             return now.state
         return now.state | {f"{GRADIENT}{name}": now.gradients[name].contiguous() for name in self._names(now)}
 
     def every_n_updates(self, now: Now) -> State:
-        """Draws anew."""
+        """Draws new values for the weights of little utility."""
         state = dict(now.state, resets=now.state["resets"].clone())
         for run, (seed, strength) in enumerate(zip(now.seeds, now.settings["strength"].tolist(), strict=True)):
             for layer in now.model.design.layers:
@@ -75,10 +75,10 @@ class SelectiveReinit(Resets):
         strength: float,
         draw: np.random.Generator,
     ) -> int:
-        """Puts values where one parameter of one run is of little utility, in place → how many.
+        """Writes values into the entries of little utility of one parameter of one run, in place → their number.
 
-        values (I, O), or of experts (E, I, O), with the columns that the layer is padded with, of which it has
-        `outputs` itself.
+        values (I, O), or for experts (E, I, O), including the layer's padding columns; the first `outputs` columns are
+        real.
         """
         own = now.parameters[name][run].flatten(0, -2)
         utility = own[:, :outputs].abs()
@@ -92,7 +92,7 @@ class SelectiveReinit(Resets):
         return len(chosen)
 
     def _least(self, utility: NDArray[np.float64], strength: float, draw: np.random.Generator) -> NDArray[np.int64]:
-        """Which of the utilities are too small."""
+        """The indices of the utilities that are too small."""
         if self.pruning == "threshold":
             return np.flatnonzero(utility <= strength * utility.mean())
         share = strength * len(utility)
@@ -100,6 +100,6 @@ class SelectiveReinit(Resets):
         return np.sort(np.argsort(utility, kind="stable")[:count])
 
     def _names(self, now: Now) -> list[str]:
-        """The active parameters that can be drawn anew."""
+        """The names of the active parameters that can be drawn again."""
         names = [f"{layer.name}.{part}" for layer in now.model.design.layers for part in OF_UNITS]
         return [name for name in names if name in now.parameters]

@@ -28,12 +28,12 @@ KEPT = ("age", "examples", "gap", "count")
 
 
 class SelfNormalizedResets(Resets):
-    """Resets a unit when a silence as long as its present one has a probability of at most `strength` (η; 0: never).
+    """Resets a unit if a silence as long as its present one has a probability of at most `strength` (η; 0: never).
 
     A unit fires in an update if one of its values exceeds `epsilon` for any example of the batch (and any pixel). The
-    number of updates between firings is taken as geometric, with the mean of about the last `window` gaps: a silence of
+    number of updates between firings is assumed geometric, with the mean of about the last `window` gaps: a silence of
     a updates has the probability (1 − 1 / mean)^a. A unit is reset only after a silence of at least `min_age` examples
-    (rows that fill up a batch are no examples), and after `min_count` firings: before, its rate is unknown. outgoing:
+    (padding rows of a batch do not count), and after `min_count` firings, since its rate is unknown before. outgoing:
     whether the outgoing weights of a reset unit stay (keep) or become zero. every: number of updates between resets of
     the units that are due. The silence that ended in a reset counts as a gap between two firings.
 
@@ -111,6 +111,6 @@ class SelfNormalizedResets(Resets):
         return reset_due(now, "snr", choose, self.outgoing)
 
     def _another(self, age: Tensor, gap: Tensor, count: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
-        """The mean gap and the number of gaps, with a further gap of `age` updates where one `ends`."""
+        """The mean gap and the number of gaps, after adding a gap of `age` updates for each unit in `ends`."""
         more = torch.where(ends, (count + 1).clamp(max=self.window), count)
         return torch.where(ends, gap + (age - gap) / more.clamp(min=1), gap), more

@@ -1,4 +1,4 @@
-"""Spectral regularisation: no layer may stretch what passes through it much more, or less, than by 1.
+"""Spectral regularisation: a penalty that keeps the largest singular value of every layer near 1.
 
 Legend: K runs, I inputs and O outputs of a layer as stored.
 """
@@ -16,19 +16,19 @@ from plasticity_lab.stacking.products import run_sums, times
 from plasticity_lab.stacking.run_axis import beside
 
 FIRST_ITERATIONS = 20
-"""Of the power method before the first update, from a random direction; afterwards one after each update serves."""
+"""Iterations of the power method at the start, from a random direction. After each update, one iteration is enough."""
 LEAST = 1e-12
-"""A length that is not divided by."""
+"""Smaller lengths are replaced by this value before a division."""
 
 
 class Spectral(Intervention):
     """strength · Σ over layers of (σᵖ − 1)² + ‖b‖²ᵖ, per run, in the loss; σ is the largest singular value of W.
 
-    p is `power`. A convolution's W is the matrix from a patch to the channels; each expert has one of its own. Where a
-    layer is normalised, the scale is a diagonal matrix, with σ = max |scale|, and the shift is another bias; a router
-    has no bias. What an activation learns is left alone. σ is found by the power method: the state holds the direction
-    (K, O) that each layer's W is thought to stretch most, and moves it by one iteration after each update. Source:
-    Lewandowski et al. 2024, whose p is 2.
+    p is `power`. A convolution's W is the matrix from a patch to the channels; each expert has a separate W. If a layer
+    is normalised, its scale is a diagonal matrix with σ = max |scale|, and its shift is another bias. A router has no
+    bias. Learned parameters of an activation are excluded. σ is found by the power method. The state holds the
+    estimated direction (K, O) of the largest stretch of each layer's W, and each update moves it by one iteration.
+    Source: Lewandowski et al. 2024, with p = 2.
     """
 
     def __init__(self, strength: float = 1e-3, power: int = 2) -> None:
@@ -36,7 +36,9 @@ class Spectral(Intervention):
         self.power = check("intervention.power", power, at_least=1)
 
     def start(self, now: Now) -> State:
-        """Each layer's direction of largest stretch, by the layer's name (of an expert with its number), (K, O)."""
+        """The direction of each layer's largest stretch, (K, O), by the name of the layer (for an expert with its
+        number).
+        """
         state = {}
         for layer in now.model.design.layers:
             for name, (weight, _) in _matrices(now, layer.name).items():
@@ -51,8 +53,8 @@ class Spectral(Intervention):
     def penalty(self, now: Now) -> Tensor:
         """(K,), over the layers that are active.
 
-        Sums are taken exactly and outside of the gradient, which is put in by hand (`_as_if`): its last bits must not
-        depend on how a compiled kernel groups them.
+        Sums are exact and computed outside of autograd; `_as_if` supplies the gradient. Otherwise their last bits would
+        depend on how a compiled kernel groups the terms.
         """
         total, active = now.settings["strength"].new_zeros(()), _active(now)
         for name, direction in now.state.items():
@@ -80,7 +82,7 @@ class Spectral(Intervention):
         }
 
     def _near_one(self, sigma: Tensor, values: Tensor, slope: Tensor) -> Tensor:
-        """(σᵖ − 1)², (K,), with its gradient; slope is that of σ, like values."""
+        """(σᵖ − 1)², (K,), with its gradient. slope: the derivative of σ by `values`, in their shape."""
         off = whole_power(sigma, self.power) - 1
         steepness = 2 * off * self.power * whole_power(sigma, self.power - 1)
         return _as_if(off * off, values, beside(steepness, slope) * slope)
@@ -99,7 +101,7 @@ def _active(now: Now) -> dict[str, tuple[Tensor, Tensor | None]]:
 
 
 def _matrices(now: Now, layer: str) -> dict[str, tuple[Tensor, Tensor | None]]:
-    """A layer's matrix (K, I, O) and bias (K, 1, O), by its name; of experts each one's; of idle layers none.
+    """A layer's matrix (K, I, O) and bias (K, 1, O), by its name. Experts give one pair each; idle layers give none.
 
     A router has no bias.
     """
@@ -112,29 +114,29 @@ def _matrices(now: Now, layer: str) -> dict[str, tuple[Tensor, Tensor | None]]:
 
 
 def _as_if(value: Tensor, values: Tensor, gradient: Tensor) -> Tensor:
-    """`value` (K,), a number each that depends on `values` (K, ...) with the `gradient` (K, ...)."""
+    """`value` (K,), with `gradient` (K, ...) as its derivative by `values` (K, ...)."""
     return value.detach() + (gradient.detach() * (values - values.detach())).flatten(1).sum(dim=1)
 
 
 def _largest(scale: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """σ of a diagonal matrix, (K,), its diagonal as it was given, and σ's slope on it."""
+    """σ of a diagonal matrix, (K,), the diagonal as given, and the derivative of σ by it."""
     size = scale.detach().abs()
     sigma = size.flatten(1).amax(dim=1)
     return sigma, scale, torch.where(size == beside(sigma, size), scale.detach().sign(), 0.0)
 
 
 def _iterated(weight: Tensor, direction: Tensor) -> Tensor:
-    """One iteration of the power method.  weight (K, I, O), direction (K, O) → (K, O), of length 1."""
+    """One iteration of the power method.  weight (K, I, O), direction (K, O) → (K, O), scaled to length 1."""
     weight = weight.detach()
     outwards = _of_length_one(times(weight, direction))
     return _of_length_one(times(weight.transpose(1, 2), outwards))
 
 
 def _length(vector: Tensor) -> Tensor:
-    """Euclidean, (K,)."""
+    """The Euclidean length of each run's vector, (K,)."""
     return run_sums(vector * vector).sqrt()
 
 
 def _of_length_one(vector: Tensor) -> Tensor:
-    """A vector of zeros stays one."""
+    """The vector scaled to length 1; a vector of zeros remains zero."""
     return vector / beside(_length(vector).clamp(min=LEAST), vector)
