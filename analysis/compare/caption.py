@@ -45,14 +45,14 @@ def welch_verdict(compared: Compared) -> list[str]:
 
 
 def verdict(compared: Compared, tests: Iterable[tuple[Pair, float | None, float | None]]) -> str:
-    """As in "better: snr; not told apart: l2_init".  tests: pairs, each with its corrected p and its t."""
-    found: dict[str, list[str]] = {"better": [], "worse": [], "not told apart": [], "no test": []}
+    """As in "better: snr; not significantly different: l2_init".  tests: pairs, each with its corrected p and its t."""
+    found: dict[str, list[str]] = {"better": [], "worse": [], "not significantly different": [], "no test": []}
     direction = -1 if compared.measure.better == "less" else 1
     for pair, p, t in tests:
         if p is None or t is None:
             found["no test"].append(pair.ours)
         elif p >= LEVEL:
-            found["not told apart"].append(pair.ours)
+            found["not significantly different"].append(pair.ours)
         else:
             found["better" if direction * t > 0 else "worse"].append(pair.ours)
     return "; ".join(f"{what}: {', '.join(arms)}" for what, arms in found.items() if arms)
@@ -113,7 +113,7 @@ def _tests(compared: Compared) -> list[str]:
         f"the {shared} ({many} pairs); Holm p: Welch's, corrected for the {tests} "
         f"test{'s' * (tests != 1)} of this table.",
         f"{g}; P(better): the probability that a run is better than one of {compared.reference}, a tie is half.",
-        f"Bold: the best, and those from which it is not told apart (Welch p ≥ {LEVEL}, not corrected).",
+        f"Bold: the best, and those not significantly different from it (Welch p ≥ {LEVEL}, not corrected).",
         *(_effect(compared) if one and not compared.shows_pairs else []),
     ]
 

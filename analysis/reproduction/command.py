@@ -49,7 +49,7 @@ def headline(cells: Sequence[Compared]) -> str:
     words = (
         f"{len(cells)} of {sum(printed_cells().values())} printed cells are computed. Of the {total.computed} over "
         f"several seeds, {total.within_sds} lie within two pooled SDs, {total.within[0]} within one point, "
-        f"{total.within[1]} within three; Welch's test does not tell {total.not_told_apart} from the paper's (p ≥ 0.05)"
+        f"{total.within[1]} within three; {total.not_told_apart} do not differ significantly by Welch's test (p ≥ 0.05)"
     )
     if alone.computed:
         words += f"; of the {alone.computed} of one seed, {alone.within[0]} within one, {alone.within[1]} within three"
@@ -60,11 +60,11 @@ def text(cells: Sequence[Compared], markdown: bool = False) -> str:
     """The shares by table, the rank correlations by column, and the misses with their other measurements."""
     table = partial(tabulate, tablefmt="pipe" if markdown else "simple", disable_numparse=True)
     heading = "## {}\n".format if markdown else "{}\n".format
-    of_tables = ["table", "printed", "computed", "seeds", "within 2 SDs", "not told apart"]
+    of_tables = ["table", "printed", "computed", "seeds", "within 2 SDs", "not different"]
     parts = [
         headline(cells),
         heading(
-            "By table: points are percentage points, SDs pooled: √((ours² + the paper's²) / 2); not told apart: by "
+            "By table: points are percentage points, SDs pooled: √((ours² + the paper's²) / 2); not different: by "
             f"Welch's test, p ≥ 0.05, the paper's mean taken as one of {PAPERS_SEEDS} seeds"
         ),
         table(_shares(cells), [*of_tables, "within 1 point", "within 3 points"]),

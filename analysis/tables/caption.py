@@ -120,9 +120,9 @@ def _significance(result: Result, effect: Method) -> list[str]:
     best = "best, the lowest," if result.metric.better == "less" else "best"
     others = "the next best of them" if table.against == "next" else "each of the others of them"
     rule = (
-        f"Bold (** in plain text): the {best} of a column's complete cells, and those from which it is not told apart "
-        f"(Welch's two-sided t-test, unequal variances, p ≥ {table.level}). †: that test, of whether the best has the "
-        f"same mean as {others}, has p < {table.level}, not corrected for other tests: it is better."
+        f"Bold (** in plain text): the {best} of a column's complete cells, and those not significantly different "
+        f"from it (Welch's two-sided t-test, unequal variances, p ≥ {table.level}). †: that test, of whether the best has "
+        f"the same mean as {others}, has p < {table.level}, not corrected for other tests: it is better."
     )
     lines = [rule, *sentence(_beside_welch(result, effect))]
     for column in result.columns:

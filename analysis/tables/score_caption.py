@@ -20,7 +20,7 @@ _WHAT = {
     "gap": "Change of the generalization gap from the first cycle to the last, mean ± half-width of its {gap} over "
     "seeds; then the interquartile mean of the environments' means. A run that failed counts as 0.",
 }
-_ALIKE = ", and those from which it is not told apart ({}, p ≥ {})"
+_ALIKE = ", and those not significantly different from it ({}, p ≥ {})"
 _WELCH = "Welch's two-sided t-test"
 _TESTS = {"return": _WELCH, "gap": _WELCH, "score": "Student's t of the difference, bounds drawn anew"}
 

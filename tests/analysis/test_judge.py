@@ -54,7 +54,7 @@ def test_those_from_which_the_best_is_not_told_apart_are_marked_as_it_is(seeds):
         assert welch(values["rrelu"], values["tanh"]).p >= table.level > welch(values["rrelu"], values["gelu"]).p
         listing = table.listing(result)
         assert {listing.body[line][0] for line, _ in listing.bold} == {"RReLU", "Tanh"}
-        assert "not told apart" in "\n".join(listing.caption)
+        assert "not significantly different" in "\n".join(listing.caption)
 
 
 def test_of_what_cannot_be_tested_nothing_is_said(seeds):

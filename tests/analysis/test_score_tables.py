@@ -186,4 +186,4 @@ def test_scores_that_are_not_told_apart_are_shown_as_a_group(cycles):
     bold = {listing.body[line][0] for line, _ in listing.bold}
     assert len(bold) == 2
     assert not any("CReLU" in label for label in bold)
-    assert "not told apart" in "\n".join(listing.caption)
+    assert "not significantly different" in "\n".join(listing.caption)
