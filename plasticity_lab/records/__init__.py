@@ -1,1 +1,1 @@
-"""What a run leaves behind, and where: identity, journal, record, checkpoints, provenance and the one way to write."""
+"""The store and its files: ids, journals, records, checkpoints, provenance, and the functions that write them."""

@@ -49,7 +49,7 @@ class RunningMean:
 class Growing:
     """Rows of integers, marks (N, M), each with measured values (N, ...). Adding rows rarely copies the table.
 
-    marks: M. shape: of a row's values.
+    marks: M. shape: the shape of a row's values.
     """
 
     def __init__(self, marks: int, shape: Sequence[int]) -> None:
@@ -58,12 +58,12 @@ class Growing:
 
     @property
     def marks(self) -> Array:
-        """(N, M)."""
+        """The marks of all rows, (N, M)."""
         return self._marks[: self._count]
 
     @property
     def values(self) -> Array:
-        """(N, ...)."""
+        """The values of all rows, (N, ...)."""
         return self._values[: self._count]
 
     def append(self, marks: Array, values: Array) -> None:

@@ -77,7 +77,7 @@ def as_tensors(bulk: Bulk) -> dict[str, dict[str, Any]]:
 def filled_from(bulk: Bulk, kept: Mapping[str, Any]) -> Bulk | None:
     """Writes the result of `as_tensors` into a learner's arrays; None if it belongs to other arrays.
 
-    bulk: of the learner that continues.
+    bulk: the arrays of the learner that continues.
     """
     if bulk.keys() != kept.keys():
         return None

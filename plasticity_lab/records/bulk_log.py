@@ -28,7 +28,7 @@ GROWN = 2.0
 SLICE_BYTES = 2**22
 """The bytes copied at a time if entries are not contiguous."""
 SYNC_BYTES = 2**26
-"""Bytes between two syncs of a part while it is written: otherwise its speed would be that of the page cache."""
+"""Bytes between two syncs of a part while it is written: otherwise progress would show the speed of the page cache."""
 LONGEST_HEADER = 2**20
 _LOST = "the replay memory of its pack begins empty"
 
@@ -38,7 +38,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Part:
-    """file: its name in the pack's folder. bytes, crc32: of the whole file."""
+    """A part of a log.  file: its name in the pack's folder. bytes, crc32: size and checksum of the whole file."""
 
     file: str
     bytes: int
@@ -75,10 +75,11 @@ def bytes_to_write(bulk: Bulk, before: Log | None) -> int:
 def append(
     store: Store, pack: str, epoch: int, bulk: Bulk, before: Log | None, progress: Progress = lambda done, total: None
 ) -> Log:
-    """Writes the entries that were added since a log, and returns the log that holds all; None: nothing is written yet.
+    """Writes the entries that were added after a log, and returns the log of all entries.
 
-    It is on the disk then, and belongs to no checkpoint yet. epoch: of the lease; a worker that has lost its lease
-    without noticing must not change files of its successor.  Raises StoreError; errors of `progress`.
+    before: the earlier log; None if nothing is written yet. epoch: the lease epoch, so that a worker with a lost lease
+    cannot change files of its successor. On return the entries are on the disk, and no checkpoint names them yet.
+    Raises StoreError; errors of `progress`.
     """
     earlier, new = _new_entries(bulk, before)
     total = _bytes_of(bulk, new)
@@ -97,8 +98,8 @@ def append(
 def read(store: Store, pack: str, log: Log, bulk: Bulk) -> Bulk:
     """Reads a log into a learner's arrays, slice by slice.
 
-    Raises DamagedFile if a part is missing, damaged, or of other arrays; then the arrays have undefined content. Raises
-    StoreError if the disk does not answer.
+    Raises DamagedFile if a part is missing, damaged, or belongs to other arrays; then the arrays have undefined
+    content. Raises StoreError if the disk does not answer.
     """
     if log.added.keys() != bulk.keys():
         raise DamagedFile(store.pack_folder(pack), "has a replay memory of other arrays", _LOST)
@@ -177,7 +178,7 @@ class _Sink:
 def _new_entries(bulk: Bulk, before: Log | None) -> tuple[Log, dict[str, range]]:
     """The log that is continued, and the numbers of the entries after it: an empty log and all entries for a new one.
 
-    A log begins anew if the arrays differ, if the memory was emptied, or if the log would grow past `GROWN`.
+    A new log begins if the arrays differ, if the memory was emptied, or if the log would grow past `GROWN`.
     """
     same = before is not None and before.added.keys() == bulk.keys()
     if before is not None and same and all(entries.added >= before.added[name] for name, entries in bulk.items()):

@@ -1,11 +1,11 @@
-"""Cautions about settings that are kept as published, although they measure something else than expected."""
+"""Cautions about settings that are as published, although their measures differ from the expected ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 UNLIMITED_BODIES = {"halfcheetah", "halfcheetah_v4"}
-"""Bodies whose episodes end only by their length: nothing stops a growing cost of actions."""
+"""Environments that never terminate, so that nothing stops a growing cost of actions."""
 
 
 @dataclass(frozen=True)

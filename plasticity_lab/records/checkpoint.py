@@ -20,7 +20,8 @@ GOES_BACK = "its pack goes back to an earlier checkpoint, or to its beginning"
 def save_checkpoint(store: Store, pack: str, epoch: int, payload: dict[str, Any]) -> None:
     """Writes the state of a pack (tensors, numbers, strings, lists and dicts of them) under a lease epoch.
 
-    It replaces the one of the same epoch; the latest of an earlier epoch is kept as a fallback.  Raises StoreError.
+    It replaces the checkpoint of the same epoch; the latest checkpoint of an earlier epoch is kept as a fallback.
+    Raises StoreError.
     """
     import torch  # takes a second, which commands that only look for checkpoints save
 
@@ -31,7 +32,7 @@ def save_checkpoint(store: Store, pack: str, epoch: int, payload: dict[str, Any]
 
 
 def load_checkpoint(store: Store, pack: str) -> dict[str, Any] | None:
-    """The state of a pack at its highest complete epoch, on the CPU; None if there is none.
+    """The state of a pack from the readable checkpoint of the highest epoch, on the CPU; None without a checkpoint.
 
     Warns of a damaged file, and takes the next lower epoch.  Raises OldFormat; StoreError if it cannot be read.
     """
@@ -54,7 +55,7 @@ def load_checkpoint(store: Store, pack: str) -> dict[str, Any] | None:
 
 
 def latest_epoch(store: Store, pack: str) -> int:
-    """The highest lease epoch with a checkpoint; -1 if there is none.  Raises StoreError."""
+    """The highest lease epoch with a checkpoint; -1 without a checkpoint.  Raises StoreError."""
     return max(epochs_of(store, pack), default=-1)
 
 

@@ -1,6 +1,6 @@
 """The measures of classifiers, and the summary of a run from its metrics.
 
-Records without a declaration of their measures are classifiers', so this module belongs to the records.
+A record without a declaration of its measures belongs to a classifier, so this module is in `records`.
 """
 
 import math
@@ -22,9 +22,9 @@ _COLLAPSED_TASKS = 3
 def summarise(table: "pa.Table") -> dict[str, float | None]:
     """The summary of a run: accuracies as fractions, None if no task has ended (diverged in the first).
 
-    taoa: mean over all batches of hard tasks (taoa_all: of all tasks). The rest are means over hard tasks:
-    aoa_first_tenth and aoa_last_tenth (of at least one task), aoa_slope (least squares, change of AOA a hard task),
-    final_accuracy, final_accuracy_last_task, and gap: final accuracy − AOA.
+    taoa: mean over all batches of hard tasks (taoa_all: all tasks). The other values use hard tasks only:
+    aoa_first_tenth and aoa_last_tenth (means over at least one task), aoa_slope (least squares, change of AOA per hard
+    task), final_accuracy (mean), final_accuracy_last_task, and gap: mean of final accuracy − AOA.
     """
     import numpy as np  # takes a tenth of a second, which commands that only read declarations save
 
@@ -82,7 +82,7 @@ CLASSIFIER = Measures(
         Measure("aoa_slope", "Slope of the average online accuracy over tasks", "% per task", 100.0, 4, "more"),
         percent("final_accuracy", "Final task accuracy, mean over tasks", short="final accuracy"),
         percent("final_accuracy_last_task", "Final accuracy of the last task"),
-        # A gap is healthy or not; there is no better one.
+        # Neither a larger nor a smaller gap is better.
         percent("gap", "Generalization gap", better="", short="GAP"),
     ),
     headline="taoa",
@@ -97,9 +97,9 @@ _DECLARED: list[tuple[Any, Declared]] = []
 
 
 def declared_in(record: Mapping[str, Any]) -> Declared:
-    """The declaration of a record's numbers, or of a run in training; a classifier's, if there is none.
+    """The declaration of the numbers of a record, or of a run in training; by default a classifier's.
 
-    Equal declarations are one object: all records of a store repeat a few, and each is read once.
+    Equal declarations are one object: the records of a store repeat a few declarations, and each is read once.
 
     Raises KeyError, TypeError, ValueError for an invalid declaration.
     """

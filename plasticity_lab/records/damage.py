@@ -26,7 +26,7 @@ _ZIP_START, _ZIP_END, _ZIP_END_BYTES = b"PK\x03\x04", b"PK\x05\x06", 22
 class DamagedFile(StoreError):
     """A damaged file of the store.
 
-    path: of the file. reason: the damage, as in «is empty». advice: the consequence, and the way out.
+    path: its path. reason: the damage, as in «is empty». advice: the consequence, and the way out.
     """
 
     def __init__(self, path: Path, reason: str, advice: str) -> None:
@@ -35,9 +35,9 @@ class DamagedFile(StoreError):
 
 
 class OldFormat(StoreError):
-    """A whole file in a format of before the first release, which this version does not read.
+    """A whole file in a format from before the first release, which this version does not read.
 
-    No command sets such a file aside or goes on without it: that would train its runs again.
+    No command sets such a file aside or continues without it: its runs would be trained again.
     """
 
     def __init__(self, path: Path, what: str) -> None:
@@ -85,7 +85,7 @@ def read_fields(
 
 
 def read_file(path: Path, advice: str) -> bytes | None:
-    """The content of a file; None if there is none.  Raises DamagedFile if the path is a folder; StoreError."""
+    """The content of a file; None if it does not exist.  Raises DamagedFile if the path is a folder; StoreError."""
     with disk_errors("read", path):
         try:
             return path.read_bytes()
@@ -149,7 +149,7 @@ def seal(content: bytes) -> dict[str, int]:
 def fault_of_file(path: Path, seal: Mapping[str, int] | None = None) -> str | None:
     """The fault of a Parquet file, or of a file of torch.save (a zip archive without a comment); None without a fault.
 
-    Compares the size and the first and last bytes only.  seal: of the written content, if it is known.
+    Compares the size and the first and last bytes only.  seal: the seal of the written content, if it is known.
     Raises StoreError if the disk does not answer.
     """
     with disk_errors("read", path):

@@ -163,7 +163,7 @@ def make_folder(folder: Path) -> None:
 def share(new: int | Path, folder: Path) -> None:
     """Gives a new file or folder to the group of its folder if that group may write there, whatever the umask.
 
-    Files in folders in which every user may write, such as /tmp, are not shared.  Raises OSError.
+    Files in folders that every user may write to, such as /tmp, are not shared.  Raises OSError.
     """
     parent = os.stat(folder)
     if not parent.st_mode & stat.S_IWGRP or parent.st_mode & stat.S_IWOTH:
@@ -220,7 +220,7 @@ def server_time(folder: Path) -> float:
 
 
 def clock_offset(folder: Path) -> float:
-    """Seconds by which the clock that stamps a folder's files is ahead of this machine's.  Raises StoreError."""
+    """The clock that stamps a folder's files, minus this machine's clock, in seconds.  Raises StoreError."""
     before = time.time()
     stamp = server_time(folder)
     after = time.time()
@@ -228,7 +228,7 @@ def clock_offset(folder: Path) -> float:
 
 
 def read(path: Path) -> bytes | None:
-    """The content of a file; None if there is none.  Raises StoreError if it cannot be read."""
+    """The content of a file; None if it does not exist.  Raises StoreError if it cannot be read."""
     with disk_errors("read", path):
         try:
             return path.read_bytes()
@@ -273,7 +273,7 @@ def _fill(file: BinaryIO, content: Content) -> None:
     try:
         content(file)
     except RuntimeError as error:
-        # torch.save reports a full disk as a RuntimeError, whose context is the OSError.
+        # torch.save reports a full disk as a RuntimeError with the OSError as its context.
         if isinstance(error.__context__, OSError):
             raise error.__context__ from None
         raise

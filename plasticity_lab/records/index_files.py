@@ -30,10 +30,10 @@ FORMAT = 2
 class Outcome(NamedTuple):
     """How a run ended: the parts of its record that planning and `status` need.
 
-    flags: besides the status (`collapsed`, and flags of its agent). failures: how many times in a row it has failed.
-    pack, width, pack_seconds, kind: the pack that trained it, its number of runs, its duration, and its kind of device;
-    None if the record does not say. keeps_weights: whether final parameters are kept. classes, names: digests of the
-    record's targets (None if it keeps none), and of each name under which it was asked for. marks: of the files, as
+    flags: in addition to the status (`collapsed`, and flags of its agent). failures: how many times in a row it has
+    failed. pack, width, pack_seconds, kind: the pack that trained it, its number of runs, its duration, and its kind of
+    device; None if the record lacks them. keeps_weights: whether final parameters are kept. classes, names: digests of
+    the record's targets (None if they are assumed), and of each `asked_as` entry. marks: the files' marks, as
     `marks_of` returns them; empty if the record must be read each time.
     """
 
@@ -96,7 +96,7 @@ def holds(folder: str, files: Sequence[str], marks: Sequence[int]) -> bool:
 
 
 def add_line(store: Store, run: str, outcome: Outcome) -> None:
-    """Appends a line to this process's file. If that fails there is none: nothing depends on it."""
+    """Appends a line to this process's file. A failure is ignored: nothing depends on the line."""
     with contextlib.suppress(OSError):
         make_folder(store.index_folder)
         with open(store.index_folder / _process_name(os.getpid()), "ab") as file:

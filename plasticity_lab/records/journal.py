@@ -20,13 +20,13 @@ from plasticity_lab.records.rows import Chunk, Episodes, Evaluation, Position, R
 Array = NDArray[Any]
 
 _CODES: Mapping[Kind, int] = {"episode": -1, "epoch": 0, "task": 1, "pair": 2}
-"""The codes of the kinds of rows; of rows that end at the same step, the lower code comes first."""
+"""The codes of the kinds of rows; among rows that end at the same step, the lower code comes first."""
 _KINDS = np.array(list(_CODES), dtype=object)
 _FIXED_MARKS = 4  # kind (for an episode: run), task, epoch, step
 
 
 class Journal:
-    """The metrics of K runs trained together, and their position.  measures: of their agent."""
+    """The metrics of K runs trained together, and their position.  measures: the measures of their agent."""
 
     def __init__(self, runs: int, measures: Measures) -> None:
         self.runs, self.measures = runs, measures
@@ -34,7 +34,7 @@ class Journal:
         self.steps = 0
         """Steps since the beginning of the run."""
         self.diverged = np.zeros(runs, dtype=np.int64)
-        """(K,): the step, counted from 1, at which a number that must stay finite first was not; 0 if all were."""
+        """(K,): the first step, counted from 1, with a non-finite `must_stay_finite` value; 0 if all are finite."""
         self.stopped = np.zeros(runs, dtype=np.int64)
         """(K,): the steps of a run when it was stopped early; 0 if it was not."""
         self._epoch, self._inside = 0, False  # the epoch of the last chunk, and whether it continues
@@ -122,7 +122,7 @@ class Journal:
         return len(self._events.marks)
 
     def lately(self) -> dict[str, float]:
-        """Means over the episodes of the last epoch in which any ended, over all runs together, by column.
+        """Column → mean over the episodes of the last epoch with ended episodes, over all runs together.
 
         Only columns of episodes, which are too many to print one by one; without values that are not finite.
         """
@@ -165,7 +165,7 @@ class Journal:
         for at, column in enumerate(self._of_episodes):
             measured[column.name][events:] = self._episodes.values[of_run, at]
         marks = marks[order]
-        # NaN stands for a missing value, which is null in Parquet.
+        # NaN means a missing value, which is null in Parquet.
         columns = [pa.array(values[order], from_pandas=True) for values in measured.values()]
         kinds = pa.array(_KINDS[marks[:, 0] + 1], pa.string())
         fixed = [pa.array(column) for column in marks[:, 1:_FIXED_MARKS].T]

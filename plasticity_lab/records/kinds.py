@@ -1,9 +1,10 @@
 """Kinds of devices, as words: packs are bound to them, and figures, plans and workers use them.
 
-A kind says what decides bits. That of a CPU is `cpu-<capability>-<fingerprint>`: torch's vector capability, and a hash
-of the bits that short products and functions have there (`launch/plan/fingerprint.py`). That of a GPU is its name with
-its compute capability and the libraries: `NVIDIA H100 80GB HBM3 (sm_90, CUDA 12.8, cuDNN 91002)`. Earlier versions knew
-a CPU as `cpu` (or `cpu-avx512`, where AVX-512 was preloaded) and a GPU by its name: these do not say what decides bits.
+A kind names everything that decides the bits of results. A CPU's kind is `cpu-<capability>-<fingerprint>`: torch's
+vector capability, and a hash of the bits of short products and functions (`launch/plan/fingerprint.py`). A GPU's kind
+is its name with its compute capability and the libraries: `NVIDIA H100 80GB HBM3 (sm_90, CUDA 12.8, cuDNN 91002)`.
+Earlier versions named a CPU `cpu` (or `cpu-avx512` with AVX-512 preloaded), and a GPU by its name only; these names do
+not decide the bits.
 """
 
 import re
@@ -20,7 +21,7 @@ def is_cpu(kind: str) -> bool:
 
 
 def is_exact(kind: str) -> bool:
-    """Whether a kind determines bits; kinds of earlier versions do not."""
+    """Whether a kind determines the bits of results; kinds of earlier versions do not."""
     return (_CPU if is_cpu(kind) else _GPU).fullmatch(kind) is not None
 
 

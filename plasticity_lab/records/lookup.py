@@ -26,7 +26,7 @@ def store_of(store: Any) -> Store:
 
 
 def run_named(store: Store, start: Any) -> str:
-    """The id of the only run with a folder whose id begins with `start`.
+    """The id that begins with `start`, if only one run with a folder has such an id.
 
     Raises StoreError that names the runs of the store.
     """

@@ -1,7 +1,8 @@
-"""What an agent measures, declared once: journal, summaries, W&B, pictures and tables read it from here.
+"""The measures of agents, declared in one place for journal, summaries, W&B, figures and tables.
 
-Data alone: whoever reads a store needs neither the agent's class nor torch. A record carries its run's declaration.
-pyarrow is imported where it is used: agents name their measures, and can train where it is not there.
+A declaration is plain data, and each record stores the declaration of its run. So a reader of a store needs neither the
+agent's class nor torch. pyarrow is imported only in the functions that use it: agents declare measures and train
+without it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,14 +15,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Kind = Literal["task", "epoch", "episode", "pair"]
-"""What a row of metrics.parquet is about: a whole task, a part of one, an episode of an environment; of a pair of
-tasks, what a run that has just learned the one can do on the other."""
+"""The subject of a row of metrics.parquet: a task, an epoch of a task, an episode of an environment, or a pair of
+tasks. The row of a pair measures, after a run has learned the first task, its performance on the second."""
 Taken = Literal["mean", "last", "value"]
-"""How a row's number is taken: the mean over the updates of the epoch or the task; that of the task's last epoch; or as
-it was given, with the epoch or the episode, or by the task's evaluation."""
+"""The computation of a number in a row: "mean" over the updates of the epoch or task; "last", from the row of the
+task's last epoch; "value", as given with the epoch, the episode or the evaluation of the task."""
 
 Better = Literal["more", "less", ""]
-"""Which direction of a measure is better; "" where that cannot be said."""
+"""The better direction of a measure; "" if neither is better."""
 
 _POSSIBLE: Mapping[Kind, Sequence[Taken]] = {
     "task": ("mean", "last", "value"),
@@ -32,17 +33,17 @@ _POSSIBLE: Mapping[Kind, Sequence[Taken]] = {
 
 
 _FIRST = ("kind", "task", "epoch", "step")
-"""The columns that metrics.parquet has whatever is measured."""
+"""The columns that every metrics.parquet has."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of a run as people see it.
+    """The name, title and format of a number of a run.
 
-    name: as metrics.parquet or the summary has it. unit: "" where it has none. scale: takes what is stored to the unit.
-    places: decimals that tables print. better: which direction is; "" where that cannot be said, so that a table names
-    no best. short: the title where there is little room; "" where the title is short enough. undefined: why no run of
-    that kind can have it; "" where runs have it.
+    name: its name in metrics.parquet or in the summary. unit: "" if it has no unit. scale: the factor from the stored
+    value to the unit. places: decimals in tables. better: the better direction; "" if neither is, so that a table
+    marks no best value. short: a shorter title for narrow columns; "" if the title is short enough. undefined: the
+    reason why runs of a kind cannot have it; "" if runs have it.
     """
 
     name: str
@@ -56,15 +57,15 @@ class Measure:
 
     @property
     def label(self) -> str:
-        """The title where there is little room."""
+        """The title for narrow columns: `short`, or the full title."""
         return self.short or self.title
 
     def number(self, value: float) -> str:
-        """A value that is in the unit already, as tables print it."""
+        """A value, already in the unit, formatted for tables."""
         return f"{value:,.{self.places}f}"
 
     def as_json(self) -> dict[str, Any]:
-        """As a record has it: what stands at its default is left out, since every record of a store repeats it."""
+        """The fields for a record, without fields at their defaults: every record of a store repeats them."""
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}
 
 
@@ -72,8 +73,8 @@ class Measure:
 class Column:
     """A column of metrics.parquet.
 
-    of: the rows that it is made of, as the learner names them. taken: for each kind of row that has it, how.
-    Raises ValueError for a way to take it that rows of that kind do not have.
+    of: the learner's name of the values for this column. taken: kind of row → computation, for each kind with this
+    column. Raises ValueError if rows of a kind do not allow a computation.
     """
 
     measure: Measure
@@ -87,7 +88,7 @@ class Column:
 
     @property
     def name(self) -> str:
-        """The measure's."""
+        """The name of the measure."""
         return self.measure.name
 
     @property
@@ -97,17 +98,17 @@ class Column:
         return found or list(self.taken)
 
     def as_json(self) -> dict[str, Any]:
-        """As records and checkpoints have it: `from_json` reads it."""
+        """The column as records and checkpoints store it; `from_json` reads it."""
         return {**self.measure.as_json(), "of": self.of, "taken": dict(self.taken)}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Column":
-        """The column out of a record or a checkpoint.  Raises KeyError, TypeError, ValueError for what is none."""
+        """The column from a record or a checkpoint.  Raises KeyError, TypeError, ValueError for an invalid one."""
         measure = {key: value for key, value in content.items() if key not in ("of", "taken")}
         return cls(Measure(**measure), content["of"], dict(content["taken"]))
 
     def of_network(self, network: str) -> "Column":
-        """The same of one of an agent's networks; itself for the only one, whose name is empty."""
+        """The same column for one of several networks of an agent; unchanged if the network's name is empty."""
         if not network:
             return self
         short = self.measure.short and f"{network} {self.measure.short}"
@@ -127,7 +128,7 @@ def mean(values: "Sequence[Any] | NDArray[Any]", weights: Sequence[float] | None
 
 
 def of_network(network: str, name: str) -> str:
-    """What a number is called that one of several networks has measured; of the only one its plain name."""
+    """The name of a number measured on one of several networks; without a network's name, the plain name."""
     return f"{network}_{name}" if network else name
 
 
@@ -135,16 +136,16 @@ EVERY_SUMMARY = (
     Measure("parameters", "Parameters", "count", places=0, short="params"),
     Measure("seconds", "Time a run", "s", places=1, short="s/run"),
 )
-"""What every record's summary has, whatever its agent."""
+"""The measures in every record's summary, for all agents."""
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What a record says of its numbers.
+    """The declaration of the numbers of a record.
 
-    columns: of metrics.parquet. summaries: of the record's summary by name, `EVERY_SUMMARY` too. headline: the name of
-    the one by which the best is chosen where nothing else is said. marks: columns of metrics.parquet that say what sort
-    of task a row is about.
+    columns: the columns of metrics.parquet. summaries: name → measure in the record's summary, with `EVERY_SUMMARY`.
+    headline: the name of the main metric, which chooses the best run by default. marks: columns of metrics.parquet that
+    give the type of a row's task.
     """
 
     columns: Sequence[Column]
@@ -153,29 +154,27 @@ class Declared:
     marks: Sequence[str] = ()
 
     def columns_of(self, kind: Kind) -> list[Column]:
-        """Those that a row of that kind has."""
+        """The columns of rows of this kind."""
         return [column for column in self.columns if kind in column.taken]
 
     @property
     def kinds(self) -> list[Kind]:
-        """The kinds of rows that show a run's course: tasks and epochs always, episodes where something is measured of
-        them.
-        """
+        """The kinds of rows with a course over a run: tasks and epochs, and episodes if they have columns."""
         return [kind for kind in _POSSIBLE if kind != "pair" and (kind != "episode" or self.columns_of(kind))]
 
     @property
     def curves(self) -> list[Column]:
-        """The columns that have a course over the run: all but those of pairs."""
+        """The columns with a course over the run: all except columns of pairs."""
         return [column for column in self.columns if column.taken.keys() != {"pair"}]
 
     @property
     def with_direction(self) -> list[Measure]:
-        """The summaries of which more, or less, is better, the headline first: those by which runs can be chosen."""
+        """The summaries with a better direction, which can choose runs; the main metric first."""
         known = [measure for measure in self.summaries.values() if measure.better]
         return sorted(known, key=lambda measure: measure.name != self.headline)
 
     def as_json(self) -> dict[str, Any]:
-        """As a record has it: `from_json` reads it."""
+        """The declaration as a record stores it; `from_json` reads it."""
         return {
             "headline": self.headline,
             "columns": [column.as_json() for column in self.columns],
@@ -185,7 +184,7 @@ class Declared:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Declared":
-        """The declaration out of a record.  Raises KeyError, TypeError, ValueError for what is none."""
+        """The declaration from a record.  Raises KeyError, TypeError, ValueError for an invalid one."""
         columns = [Column.from_json(column) for column in content["columns"]]
         summaries = [*(Measure(**measure) for measure in content["summaries"]), *EVERY_SUMMARY]
         by_name = {measure.name: measure for measure in summaries}
@@ -200,14 +199,13 @@ Flags = Callable[["pa.Table", Mapping[str, float]], dict[str, bool]]
 class Measures:
     """All that an agent measures.
 
-    columns: of metrics.parquet. summaries: of a record's summary, in its order, without what every record has
-    (`EVERY_SUMMARY`). headline: the summary by which the best is chosen where nothing else is said. must_stay_finite:
-    the rows of updates by which a run is seen to have diverged; None where the agent itself says what becomes of a run
-    whose numbers are not finite. marks: what tasks say of themselves in columns of their own, name → bool or int.
-    summarise: a run's metrics → its summary, None where there is nothing to take it of. flags: its metrics and the
-    learner's `facts` → what a record says beside its status.
+    columns: the columns of metrics.parquet. summaries: the ordered measures of a record's summary, without
+    `EVERY_SUMMARY`. headline: the name of the main metric, which chooses the best run by default. must_stay_finite: the
+    values of updates that show a divergence if they are not finite; None if the agent handles such runs. marks: facts
+    about tasks that have separate columns, name → bool or int. summarise: a run's metrics → its summary, None for a
+    missing value. flags: the metrics and the learner's `facts` → the flags of a record in addition to its status.
 
-    Raises ValueError for a headline that is no summary, and for a column that is there twice.
+    Raises ValueError if the main metric is no summary, or if a column occurs twice.
     """
 
     columns: Sequence[Column]
@@ -228,12 +226,12 @@ class Measures:
 
     @property
     def declared(self) -> Declared:
-        """What a record says of them."""
+        """The declaration for a record."""
         summaries = {measure.name: measure for measure in (*self.summaries, *EVERY_SUMMARY)}
         return Declared(tuple(self.columns), summaries, self.headline, tuple(self.marks))
 
     def with_columns(self, more: Sequence[Column]) -> "Measures":
-        """These, and columns that tasks' rows have, or epochs' alone; the summary has what the last such row has."""
+        """These measures with further columns of tasks, or only of epochs; the summary gets the last row's value."""
         if not more:
             return self
 
@@ -251,7 +249,7 @@ class Measures:
 
     @property
     def schema(self) -> "pa.Schema":
-        """Of metrics.parquet: a row for each event; `step` is how far the run had come when it ended."""
+        """The schema of metrics.parquet: a row for each event; `step` is the run's step when the event ended."""
         import pyarrow as pa
 
         first = [(name, pa.string() if name == "kind" else pa.int64()) for name in _FIRST]

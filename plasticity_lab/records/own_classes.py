@@ -65,7 +65,7 @@ def digest_of_class(target: str) -> str | None:
 
 
 def same_code(before: str | None, now: str | None) -> bool:
-    """Whether two digests of a class stand for the same code, as far as both cover it.
+    """Whether two digests of a class mean the same code, as far as both cover it.
 
     Digests of earlier versions have no "+": they did not cover code that is loaded without an import statement.
     """

@@ -35,9 +35,9 @@ class OtherFormat(StoreError):
 class Plan:
     """The plan of a sweep.
 
-    runs: id → run, of all packs. packs: of this sweep, not finished when it was planned; adopted packs of earlier plans
-    are whole. asked: the ids of all runs that the command named, also of finished ones. settings: of the command. code:
-    that planned it, as `code_here` returns it; empty if unknown.
+    runs: id → run, for all packs. packs: the packs of this sweep that were not finished when it was planned; adopted
+    packs of earlier plans are whole. asked: the ids of all runs that the command named, including finished ones.
+    settings: the settings of the command. code: the code that planned it, as `code_here` returns it; empty if unknown.
     """
 
     sweep: str
@@ -56,7 +56,7 @@ class Plan:
 def write_plan(store: Store, plan: Plan, planned_at: int | None = None) -> None:
     """Writes the plan, replacing the sweep's earlier one; it has a line for each pack and each run.
 
-    planned_at: the time of its file in nanoseconds, by which sweeps are ordered; None: now.  Raises StoreError.
+    planned_at: the time of its file in nanoseconds, which orders sweeps; None: now.  Raises StoreError.
     """
 
     def fill(file: BinaryIO) -> None:
@@ -119,7 +119,7 @@ def in_parts(store: Store, packs: Iterable[Pack]) -> list[Pack]:
 
 
 def set_apart(store: Store, pack: Pack, runs: Collection[str]) -> None:
-    """Replaces a pack by two: of the named runs and of the others; by one if there are no others.
+    """Replaces a pack by two packs, one with the named runs and one with the others; by one if no others exist.
 
     Raises StoreError.
     """
@@ -164,7 +164,7 @@ def sweep_of(runs: Iterable[Run]) -> str:
 
 
 def _fault(value: Mapping[str, Any]) -> str | None:
-    """The fault of the content of a plan.json, without its settings; None if there is none."""
+    """The fault of the content of a plan.json, without its settings; None without a fault."""
     if fault := fault_of_fields(value, _FIELDS):
         return fault
     if not all(isinstance(run, str) for run in value["asked"]):

@@ -31,8 +31,8 @@ class Pack:
     """Runs that one process trains at the same time on one device.
 
     family: its kind of runs, in words. kind: the device kind it was planned for. steps: the length of each run in its
-    benchmark's `unit`. updates: of each run's network. bytes, seconds: estimates. narrowed: whether memory limits its
-    width.
+    benchmark's `unit`. updates: the number of updates of each run's network. bytes, seconds: estimates. narrowed:
+    whether memory limits its width.
     """
 
     id: str
@@ -172,7 +172,7 @@ def runs_in(plan: Mapping[str, Any]) -> Mapping[str, Run]:
 
 
 def fault_of(plan: Mapping[str, Any]) -> str | None:
-    """The fault of the packs and runs in a plan's file; None if there is none."""
+    """The fault of the packs and runs in a plan's file; None without a fault."""
     return fault_of_fields(plan, _FIELDS) or _fault_of_runs(plan) or _fault_of_packs(plan)
 
 
@@ -224,7 +224,7 @@ def _is_shared(value: Any, values: Sequence[Any]) -> bool:
 
 
 def evenly(runs: Sequence[Item], parts: int) -> list[list[Item]]:
-    """The runs in order, cut into parts that differ by one run at most."""
+    """The runs in their order, cut into parts that differ by one run at most."""
     short, longer = divmod(len(runs), parts)
     ends = [short * (part + 1) + min(part + 1, longer) for part in range(parts)]
     return [list(runs[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]

@@ -22,15 +22,15 @@ from plasticity_lab import __version__
 CHECKOUT = Path(__file__).resolve().parents[2]
 _PACKAGES = {"plasticity_lab": "plasticity-lab", "torch": "torch", "numpy": "numpy", "hydra-core": "hydra-core"}
 _FOLDERS = ("plasticity_lab", "launch", "conf")
-"""The folders in which changes can change a run."""
+"""The folders with code or options that can change a run."""
 
 
 def provenance(packages: Collection[str] = ()) -> dict[str, Any]:
     """Commit and dirtiness of the checkout, versions, python, host, platform, cpu, and now as `start` (UTC, ISO 8601).
 
-    packages: more Python packages whose versions are listed, null if one is not installed. commit and dirty are null if
-    the package runs from no git checkout, or git is missing. Only `start` and the versions of `packages` are looked up
-    at each call. The trainer adds device, job, pack, width, mode, end, seconds and share.
+    packages: further Python packages to list under `versions`, null if one is not installed. commit and dirty are null
+    if the package runs from no git checkout, or git is missing. Only `start` and the versions of `packages` are looked
+    up at each call. The trainer adds device, job, pack, width, mode, end, seconds and share.
     """
     machine = _machine()
     versions = machine["versions"] | {name: version_of(name) for name in packages}
@@ -125,7 +125,7 @@ def cpu_model() -> str:
 
 @functools.cache
 def code_here() -> dict[str, str | None]:
-    """`commit`, and `changes`: a hash of the differences from it in files that count, null if there are none.
+    """`commit`, and `changes`: a hash of the differences from it in files that count, null without differences.
 
     Both are null if the package runs from no git checkout, or git is missing.
     """

@@ -80,11 +80,11 @@ def new_record(
 ) -> dict[str, Any]:
     """The record of a run that ended done, diverged, failed or stopped early.
 
-    flags: of the run's agent, besides `collapsed`. measures: the declaration of its numbers, as `Declared.as_json`
-    returns it; every finished run has it. diverged_at_step: the step, counted from 1, with the first loss that is not
-    finite. stopped_at_step: the number of steps it was trained. files: name → size and checksum of its other files, as
-    `write_metrics` and `write_weights` return them.  Raises ValueError for another status, and if error (of a failed
-    run), diverged_at_step (of a diverged one) or stopped_at_step (of a stopped one) contradicts it.
+    flags: flags of the run's agent, in addition to `collapsed`. measures: the declaration of its numbers, as
+    `Declared.as_json` returns it; every finished run has it. diverged_at_step: the step, counted from 1, with the first
+    loss that is not finite. stopped_at_step: the number of steps it was trained. files: name → size and checksum of its
+    other files, as `write_metrics` and `write_weights` return them.  Raises ValueError for another status, and if
+    error (for failed), diverged_at_step (for diverged) or stopped_at_step (for stopped) contradicts the status.
     """
     if status not in STATUSES:
         raise ValueError(f"The status is {status!r}; it must be one of {', '.join(STATUSES)}.")
@@ -156,9 +156,9 @@ def _fault(run: str, record: Mapping[str, Any]) -> str | None:
     if record["status"] not in STATUSES:
         return f"has the status {record['status']!r}, which does not exist"
     if record["status"] == "diverged" and not isinstance(record.get("diverged_at_step"), int):
-        return "lacks the step at which its run diverged"
+        return "lacks the step when its run diverged"
     if record["status"] == STOPPED and not isinstance(record.get("stopped_at_step"), int):
-        return "lacks the step at which its run was stopped"
+        return "lacks the step when its run was stopped"
     try:
         declared_in(record)
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -172,7 +172,7 @@ def outcome_of(store: Store, run: str) -> Outcome | None:
     Raises as `read_record` and `check_files`.
     """
     folder = str(store.run_folder(run))
-    # Marks before reading: if the file is replaced meanwhile, they are not the new file's marks.
+    # Marks before reading: if the file is replaced while it is read, they are not the new file's marks.
     marks = marks_of(folder, ["record.json"])
     record = read_record(store, run)
     if record is None:
@@ -202,7 +202,7 @@ def outcome_of(store: Store, run: str) -> Outcome | None:
 
 
 def checked_content(store: Store, run: str, path: Path) -> bytes | None:
-    """The content of a file of a run; None if there is none.
+    """The content of a file of a run; None if it does not exist.
 
     Raises CorruptRecord if its checksum is not the one in the run's record; StoreError if the disk does not answer.
     """
@@ -238,7 +238,7 @@ def records_of(store: Store, corrupt: list[CorruptRecord]) -> Iterator[dict[str,
 
 
 def add_asked_as(store: Store, run: str, asked: Iterable[Mapping[str, Any]]) -> None:
-    """Adds names under which a finished run was asked for again; does nothing without a record or a new name.
+    """Adds the names of a later request for a finished run; does nothing without a record or a new name.
 
     If two processes add names at the same moment, one may be lost; the next command adds it again.
     """

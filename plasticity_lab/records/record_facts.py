@@ -63,7 +63,7 @@ def pack_of(record: Mapping[str, Any]) -> str | None:
 def digest_of(record: Mapping[str, Any]) -> str:
     """64 hexadecimal digits of the parts of a record that never change after the run has ended.
 
-    Names under which the run is asked for again, and added columns, are left out.
+    It leaves out `asked_as`, which grows with later requests, and added columns.
     """
     made, measures = record.get("provenance") or {}, record.get("measures") or {}
     added = record.get(ADDED, ())

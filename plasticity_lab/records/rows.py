@@ -19,7 +19,7 @@ class Position(NamedTuple):
 
 
 class Chunk(Protocol):
-    """A part of a task, of some seconds at most; after each one the trainer looks after checkpoints and signals."""
+    """A part of a task that takes a few seconds at most; after it the trainer handles checkpoints and signals."""
 
     @property
     def task(self) -> int:
@@ -28,7 +28,7 @@ class Chunk(Protocol):
 
     @property
     def epoch(self) -> int:
-        """Counted through the run, from 0."""
+        """The number of its epoch, counted through the run from 0."""
         ...
 
     @property
@@ -63,7 +63,7 @@ class Stage(Protocol):
 
 @dataclass(frozen=True)
 class Episodes:
-    """The episodes that ended in a chunk, in the order in which each run ended them.
+    """The episodes that ended in a chunk, for each run in the order of their ends.
 
     run (E,): their runs, 0 … K − 1. step (E,): the run's steps when each ended, counted from 1 through the run.
     values: measure → (E,).
@@ -79,7 +79,7 @@ class Rows:
     """The measurements of a chunk.
 
     updates: measure → (S, K), a mean over the examples of each update; S may be 0, and may differ from the chunk's
-    steps. episodes: None for an agent without episodes. values: measure → (K,), of the epoch that the chunk ends.
+    steps. episodes: None for an agent without episodes. values: measure → (K,), for the epoch that the chunk ends.
     """
 
     updates: Mapping[str, NDArray[np.float64]]
@@ -88,4 +88,4 @@ class Rows:
 
 
 Evaluation = Mapping[str, NDArray[Any]]
-"""Measure → (K,), of a whole task; of its pairs with P tasks (K, P)."""
+"""Measure → (K,) for a whole task, or (K, P) for its pairs with P tasks."""

@@ -1,4 +1,4 @@
-"""How the runs of a store ended, from its index if that is current, else from the records."""
+"""How the runs of a store ended: from its index if that is current, otherwise from the records."""
 
 from plasticity_lab.records.files import names
 from plasticity_lab.records.index_files import Outcome, holds, outcome_in, read_lines, write_lines

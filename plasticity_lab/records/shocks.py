@@ -85,7 +85,7 @@ class Shock:
 
     @property
     def half(self) -> int | None:
-        """The least k ≥ 1 with aₖ ≤ a₀ / 2; None if there is none.  Source: Figure 2 ("epochs to halve")."""
+        """The least k ≥ 1 with aₖ ≤ a₀ / 2; None if no k has that.  Source: Figure 2 ("epochs to halve")."""
         return _first(value <= self.saturated[0] / 2 for value in self.saturated[1:])
 
     @property
@@ -95,7 +95,7 @@ class Shock:
 
     @property
     def recovery95(self) -> int | None:
-        """τ₉₅: the least k ≥ 1 with an accuracy of at least 95 % of the one before the shock; None if there is none."""
+        """τ₉₅: the least k ≥ 1 with at least 95 % of the accuracy before the shock; None if no k has that."""
         return _first(value >= REGAINED * self.accuracy_before for value in self.accuracy[1:])
 
 
@@ -155,5 +155,5 @@ def with_shocks(measures: Measures, cycle: int) -> Measures:
 
 
 def _first(holds: Any) -> int | None:
-    """The number, from 1, of the first true value; None if there is none."""
+    """The position of the first true value, counted from 1; None without a true value."""
     return next((at for at, each in enumerate(holds, 1) if each), None)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 FINAL = 0.15
-"""The last part of a task, whose episodes measure how well it was learned in the end.  Source: Section 7."""
+"""The last part of a task; its episodes measure how well the task was learned in the end.  Source: Section 7."""
 EPISODES = 10
-"""The number of episodes whose mean return must reach the earlier one."""
+"""The number of episodes in the mean return that must reach the earlier mean return."""
 Array = NDArray[np.float64]
 Table = Any
 """metrics.parquet in memory, a pyarrow.Table: agents declare their measures also without pyarrow."""
@@ -18,11 +18,11 @@ Table = Any
 
 @dataclass(frozen=True)
 class StageReturn:
-    """A task, with its body and the number of earlier visits to it.
+    """A task, with its environment (`body`) and the number of earlier visits to that environment (`cycle`).
 
-    episodes: the number that ended in it. train: the mean return of the episodes that ended in its last part; of the
-    last episode, if there are none; NaN without any. test: the mean return in its test, NaN without one. Both may be
-    infinite.
+    episodes: the number of episodes that ended in it. train: the mean return of the episodes that ended in its last
+    part; without such episodes, the return of the last episode; NaN without any. test: the mean return in its test, NaN
+    without a test. Both may be infinite.
     """
 
     task: int
@@ -35,7 +35,7 @@ class StageReturn:
 
 @dataclass(frozen=True)
 class Recovery:
-    """A later visit to a body.
+    """A later visit to an environment.
 
     steps: steps of the task, over all environments of a run, until the mean return of its last `EPISODES` episodes
     reached the mean return at the end of the visit before; None if it never did.
@@ -48,7 +48,7 @@ class Recovery:
 
 
 def stage_returns(table: Table, last: float = FINAL) -> list[StageReturn]:
-    """The tasks that have ended, in their order.  last: the part of a task whose episodes count."""
+    """The tasks that have ended, in their order.  last: the last part of a task that counts, as a fraction."""
     tasks, episodes = rows_of(table, "task"), rows_of(table, "episode")
     ends, stages = tasks["step"], []
     tests = tasks.get("test_return", np.full(len(ends), np.nan))
@@ -64,7 +64,7 @@ def stage_returns(table: Table, last: float = FINAL) -> list[StageReturn]:
 
 
 def recoveries(table: Table) -> list[Recovery]:
-    """The later visits to bodies, in their order.
+    """The later visits to environments, in their order.
 
     The level to reach is the return of the last visit with a finite one; without one, the task is left out.
     """
@@ -84,7 +84,7 @@ def recoveries(table: Table) -> list[Recovery]:
 
 
 def _steps_until(level: float, returns: Array, steps: Array) -> int | None:
-    """The step of the first episode at which the mean return of the last episodes reaches the level."""
+    """The step of the first episode when the mean return of the last episodes reaches the level."""
     if len(returns) < EPISODES:
         return None
     with np.errstate(over="ignore", invalid="ignore"):  # a run that diverged

@@ -78,7 +78,7 @@ class Store:
         return self.pack_folder(pack) / f"checkpoint.{epoch}"
 
     def memory_part(self, pack: str, epoch: int, number: int) -> Path:
-        """A part of the log of a pack's replay memory, of one lease epoch's holder."""
+        """A part of the log of a pack's replay memory, from one lease epoch's holder."""
         return self.pack_folder(pack) / f"memory.{epoch}.{number}"
 
     @property

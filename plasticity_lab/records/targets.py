@@ -17,7 +17,7 @@ def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = 
     science: its settings, if they are known: `benchmark.eval_matrix` adds the measures of pairs of tasks, and
     `perturbation` the measures of a perturbation.
     """
-    # `agents` lies above: what an agent's class declares has no type here.
+    # The package `agents` depends on `records`, so an agent's class has no type here.
     agent: Any = load(targets["agent"]) if "agent" in targets else None
     measures = CLASSIFIER if agent is None else agent.measures
     if ((science or {}).get("benchmark") or {}).get("eval_matrix"):

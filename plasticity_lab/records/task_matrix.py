@@ -97,7 +97,7 @@ class TaskMatrix:
 def matrix_of(table: "pa.Table", column: str = "accuracy_on") -> TaskMatrix:
     """The matrix of a run's learned tasks, from its metrics.
 
-    The untrained accuracies are always those for `accuracy_on`.
+    The untrained accuracies always belong to `accuracy_on`.
     """
     lines = table.select(["kind", "task", "on", column, "untrained_accuracy_on", "hard"]).to_pylist()
     pairs = [line for line in lines if line["kind"] == "pair"]

@@ -21,15 +21,15 @@ from plasticity_lab.records.own_classes import digests_of_classes, same_code
 from plasticity_lab.records.provenance import CHECKOUT, provenance, version_of
 
 MIXED = "mixed_code"
-"""The flag of a record whose run was begun by one code and finished by another."""
+"""The flag of a record if one code began its run and another finished it."""
 MIXED_KIND = "mixed_kind"
-"""The flag of a record whose run was finished on another kind of device than it was begun on."""
+"""The flag of a record if its run was finished on another kind of device than it was begun on."""
 REFILLED = "memory_refilled"
-"""The flag of a record whose replay memory was lost and began empty again: its numbers differ from a whole run's."""
+"""The flag of a record if its replay memory was lost and began empty again: its numbers differ from a whole run's."""
 _LABORATORY = ("plasticity_lab", "launch")
 _SUFFIXES = (".py", ".cpp", ".h", ".json")
 _OTHERS = ("plasticity_lab", "hydra-core")
-"""Packages whose versions change no number; ours is identified by its files."""
+"""Packages with versions that change no number; ours is identified by its files."""
 UNKNOWN: Mapping[str, Any] = {
     "from_step": 0,
     "commit": None,
@@ -86,8 +86,8 @@ def code_digest() -> str:
 def trained_by(targets: Mapping[str, str], packages: Collection[str] = (), kind: str | None = None) -> dict[str, Any]:
     """The part that this process would train: commit, dirty, code, versions that count, users' classes, kind.
 
-    targets: group → class. packages: those besides torch and NumPy whose versions may change numbers. kind: of the
-    device; None if it is unknown.
+    targets: group → class. packages: further packages, in addition to torch and NumPy, with versions that may change
+    numbers. kind: the kind of device; None if it is unknown.
     Raises ConfigError if a class cannot be imported.
     """
     made = provenance(packages)
@@ -129,7 +129,7 @@ def made_by(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def other_kind(part: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """The kinds of two parts in words if they differ, «device … → …»; else empty."""
+    """The kinds of two parts in words if they differ, «device … → …»; otherwise empty."""
     before, after = part.get("kind"), now.get("kind")
     return "" if before == after else f"device {before or 'that is not known'} → {after or 'that is not known'}"
 
@@ -185,7 +185,7 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 def files_of_worker(checkout: Path) -> list[Path]:
-    """The files of the entries, of the modules that they import, and of the packages around these, sorted."""
+    """The files of the entry modules, all modules that they import, and the packages around these, sorted."""
     files: dict[str, Path] = {}
     left = [*ENTRIES]
     while left:

@@ -1,6 +1,6 @@
-"""Files of trained parameters: of finished runs, of task ends, and the statistics that scale observations.
+"""Files of trained parameters, from finished runs and from task ends, and of the statistics that scale observations.
 
-`save_weights` decides which of them a run has.
+The setting `save_weights` decides which of these files a run has.
 """
 
 import io
@@ -63,7 +63,7 @@ def read_task_weights(store: Store, run: str, task: int) -> TaskWeights:
 
 
 def tasks_kept(record: Mapping[str, Any]) -> list[int]:
-    """The positions of the tasks whose weights a run has kept, sorted."""
+    """The positions of the tasks with saved weights of a run, sorted."""
     stems = [Path(name).stem.removeprefix(TASK_WEIGHTS) for name in seals_of(record) if name.startswith(TASK_WEIGHTS)]
     return sorted(int(position) for position in stems if position.isdecimal())
 

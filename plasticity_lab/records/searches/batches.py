@@ -93,7 +93,7 @@ def _fault_of_trial(trial: Any) -> str | None:
 
 
 def write_batch(store: Store, search: str, number: int, batch: Batch) -> None:
-    """Writes a batch, unless another command has written it meanwhile.  Raises StoreError."""
+    """Writes a batch, unless another command has already written it.  Raises StoreError."""
     rules = batch.stopping
     content = {
         "format": FORMAT,
@@ -113,8 +113,8 @@ def write_batch(store: Store, search: str, number: int, batch: Batch) -> None:
 class Told:
     """The result of a trial.
 
-    state: done; stopped, early or by divergence; or failed, which says nothing about its values. value: the mean over
-    its seeds of the compared metric, or its value at the early stop, at `step`; None if there is none.
+    state: done; stopped, early or by divergence; or failed, which shows nothing about its values. value: the compared
+    metric, averaged over its seeds, or its value at the early stop, at `step`; None without a value.
     """
 
     values: Mapping[str, Any]
@@ -152,7 +152,7 @@ class Results:
         return None if record is None else record["status"]
 
     def told(self, trial: Trial, metric: str) -> Told:
-        """The result of a trial whose runs have records.
+        """The result of a trial; its runs must have records.
 
         A run that diverged, or has no value, shows that its values are bad; a failed run does not.
         """

@@ -8,7 +8,7 @@ from typing import Any
 
 LOG = "log"
 DIGITS = 4
-"""Significant digits of a value that is tried: more would change no result, and nobody could type them."""
+"""Significant digits of a value that is tried: more would change no result, and users could not type them."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Range:
 
     @property
     def probes(self) -> list[float | int]:
-        """Its ends and a number between: what a component refuses of them is wrong before anything is trained."""
+        """Its ends and a number between. If a component refuses one of them, the range is invalid before training."""
         between = (self.low * self.high) ** 0.5 if self.log else self.low + 0.6180339887 * (self.high - self.low)
         ends = [int(self.low), int(self.high)] if self.whole else [self.low, self.high]
         return [*ends, self.rounded(between)]
