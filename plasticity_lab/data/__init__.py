@@ -1,1 +1,1 @@
-"""Image sets: where they come from, how they are downloaded and verified. sources.py lists them."""
+"""Image sets: their sources, downloads and checks. sources.py lists the sets."""

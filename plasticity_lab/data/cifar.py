@@ -87,13 +87,13 @@ def load(published: Published, folder: Path) -> ImageSet:
 
 
 def outline(published: Published) -> ImageSet:
-    """Black images in the number and shape of the set's."""
+    """Black images, in the number and shape of the set."""
     counts = published.train_images, published.test_images
     return ImageSet.blank(published.name, *counts, image=IMAGE, classes=published.labels[-1])
 
 
 def fetch(published: Published, folder: Path, mirrors: Sequence[str] = MIRRORS) -> None:
-    """Downloads and unpacks the archive unless the whole set is there.  Raises DataError if that fails.
+    """Downloads and unpacks the archive unless the folder has the whole set.  Raises DataError if that fails.
 
     An archive that was already in the folder is used and kept; a downloaded one is removed after unpacking.
     """
@@ -127,8 +127,8 @@ def _read(
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Images (N, 3, 32, 32) and labels (N,) of some files, one after another.
 
-    The files are read into one array, and the images are a view of it that skips the label bytes: 154 MB are not copied
-    to leave out 0.1 MB.  Raises DataError for a file of another length, and for labels out of range.
+    The files are read into one array. The images are a view of it that skips the label bytes: copying 154 MB to drop
+    0.1 MB is not worth it.  Raises DataError for a file with another length, and for labels out of range.
     """
     labels = len(published.labels)
     length = labels + PIXELS

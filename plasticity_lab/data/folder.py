@@ -14,7 +14,7 @@ from plasticity_lab.process.account import expanded, settle_account
 
 
 def data_folder(setting: str | Path | None) -> Path:
-    """The folder of data sets: the setting, else PLASTICITY_DATA of the environment, else one in the user's cache."""
+    """The folder of data sets: the setting, or the environment variable PLASTICITY_DATA, or one in the user's cache."""
     settle_account()
     if not (folder := setting or os.environ.get("PLASTICITY_DATA")):
         import pooch  # takes a tenth of a second, which a command that names its folder saves
@@ -32,7 +32,8 @@ def fetch_command(name: str, folder: Path) -> str:
 class ImageSetFiles:
     """The files of one image set.
 
-    name, title: its name in commands and in messages. folder: of data sets. subfolder: of its files, in that folder.
+    name, title: its name in commands and in messages. folder: the folder of data sets. subfolder: the folder of its
+    files, in that folder.
     """
 
     name: str

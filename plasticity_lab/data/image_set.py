@@ -22,8 +22,8 @@ class ImageSet:
     train_images, test_images: uint8 (N, C, H, W); pixel values 0..white.
     train_labels, test_labels: int64 (N,); values 0..classes-1.
     classes: the number of classes.
-    white: the pixel value that stands for 1.0.
-    part: True if only a part of the published set is there.
+    white: the pixel value that becomes 1.0.
+    part: True if the set is only a part of the published one.
     known_moments: mean and std of the channels, if they need not be measured.
 
     Raises DataError if the arrays do not fit together.
@@ -49,7 +49,7 @@ class ImageSet:
 
     @property
     def packages(self) -> Sequence[str]:
-        """The Python packages whose versions may change numbers: none."""
+        """The Python packages with versions that may change numbers: none."""
         return ()
 
     @property

@@ -2,12 +2,12 @@
 
 Two layouts are known, in the folder `imagenet32` of the folder of data sets:
 
-    classes/0.npy, 1.npy, …     a file per class, (N, 3, 32, 32) or (N, 32, 32, 3), as the loss-of-plasticity code has
-    train/<class>/…             ImageNet's training images, a folder per class, of any size
+    classes/0.npy, 1.npy, …     a file per class, (N, 3, 32, 32) or (N, 32, 32, 3), as in the loss-of-plasticity code
+    train/<class>/…             ImageNet's training images in any size, a folder per class
 
 `fetch` makes train_images.npy, test_images.npy and contents.json from either, in the same folder; `load` reads them.
-The first 600 images of a class are for training, the rest for testing. From a folder the first 700 images are taken, as
-many as the class files have.  Source: Dohare et al. 2024.
+The first 600 images of a class are for training, the rest for testing. From a folder the first 700 images are taken,
+the number in the class files.  Source: Dohare et al. 2024.
 """
 
 import json
@@ -39,7 +39,10 @@ IMAGES = {"training": "train_images.npy", "test": "test_images.npy"}
 
 @dataclass(frozen=True)
 class Size:
-    """classes: of the whole set. train: training images of a class. images: the most images taken from a folder."""
+    """The size of the set.
+
+    classes: the number of classes. train: training images per class. images: the most images taken from a folder.
+    """
 
     classes: int = 1000
     train: int = 600
@@ -74,7 +77,7 @@ def load(folder: Path, size: Size = PUBLISHED) -> ImageSet:
 
 
 def outline(size: Size = PUBLISHED) -> ImageSet:
-    """Black images in the number and shape of the set's."""
+    """Black images, in the number and shape of the set."""
     train, test = size.classes * size.train, size.classes * (size.images - size.train)
     return ImageSet.blank(SUBFOLDER, train, test, image=IMAGE, classes=size.classes)
 
@@ -103,7 +106,10 @@ SOURCES = {SUBFOLDER: Source(load, "the shape of the arrays", fetch, SUBFOLDER, 
 
 @dataclass(frozen=True)
 class Class:
-    """name: of its file or folder. count: its number of images. read: returns them, (N, 3, 32, 32)."""
+    """A class.
+
+    name: the name of its file or folder. count: its number of images. read: returns them, (N, 3, 32, 32).
+    """
 
     name: str
     count: int

@@ -145,7 +145,7 @@ def parse_idx(content: bytes, path: Path, remedy: str) -> np.ndarray:
     shape = struct.unpack(f">{content[3]}I", content[4:header])
     if len(content) != header + math.prod(shape):
         raise DataError(
-            f"{path} is truncated or damaged: it holds {len(content):,} bytes where its header "
+            f"{path} is truncated or damaged: it holds {len(content):,} bytes, and its header "
             f"promises {header + math.prod(shape):,}: {remedy}."
         )
     return np.frombuffer(content, np.uint8, offset=header).reshape(shape).copy()

@@ -11,7 +11,7 @@ MODULES = {"cifar10": "cifar", "cifar100": "cifar", "digits": "digits", "imagene
 
 
 def source_named(name: str) -> Source:
-    """The source of that name.  Raises ConfigError, naming the image sets, if there is none."""
+    """The source with this name.  Raises ConfigError, naming the image sets, if it does not exist."""
     if name not in MODULES:
         raise ConfigError(f"There is no image set '{name}'; there are {', '.join(MODULES)}.")
     return import_module(f"plasticity_lab.data.{MODULES[name]}").SOURCES[name]
