@@ -25,7 +25,7 @@ from plasticity_lab.saved_network.network import Outputs, SavedNetwork, TensorOr
 class SavedClassifier(SavedNetwork):
     """A classifier and the benchmark that it was trained on.  data: the folder of data sets, read if it is needed.
 
-    Tasks are counted from 0, as the column `task` of metrics has them.
+    Tasks are counted from 0, as in the column `task` of metrics.
     """
 
     benchmark: LabelledBenchmark
@@ -42,10 +42,11 @@ class SavedClassifier(SavedNetwork):
     def prepared(self, images: TensorOrArray, task: int | None = None) -> Tensor:
         """Images as inputs of the network, (B, D) float32.
 
-        images: (B, D), (B, C, H, W), or (B, H, W) for one channel; a single image the same without B. uint8: pixels as
-        in the files of the image set, which are scaled here by the run's `benchmark.normalise`. Floats: scaled already.
-        task: the task whose pixel order is applied; None: the order is not changed. Raises InputError; DataError if
-        `normalise` is std and the image set, which provides means and deviations, is not in the folder of data.
+        images: (B, D), (B, C, H, W), or (B, H, W) for one channel; a single image has the same shape without B. uint8:
+        pixels as in the files of the image set, which are scaled here by the run's `benchmark.normalise`. Floats:
+        already scaled. task: applies the pixel order of this task; None: the order is not changed. Raises InputError;
+        DataError if `normalise` is std and the image set, which provides means and deviations, is not in the folder of
+        data.
         """
         pixels = in_rows(images, self._image)
         if pixels.dtype not in (torch.uint8, torch.float32):
@@ -77,7 +78,7 @@ class SavedClassifier(SavedNetwork):
         """Output → class of `image_set`, for each label of a task's training images.
 
         If a benchmark numbers the classes of each task 0, 1, …, they differ between tasks. Raises InputError if labels
-        are drawn for each image and stand for no classes; DataError as `lesson`.
+        are drawn for each image and do not represent classes; DataError as `lesson`.
         """
         lesson = self.lesson(task)
         pairs = np.unique(np.stack([lesson.labels, self.image_set.train_labels[lesson.images]]), axis=1)

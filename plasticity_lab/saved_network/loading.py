@@ -41,9 +41,9 @@ def load_network(store: Store | str | os.PathLike[str], run: str, data: str | Pa
     store: a Store, or the path of its folder. run: an id, or a beginning that no other id shares. data: the folder of
     data sets; None: the default. Data files are read only if a result needs them.
 
-    Raises StoreError if there is no record or no weights, or if they do not fit today's classes; CorruptRecord, a
-    subclass, if a file is damaged; ConfigError if a class does not exist any more; DataError if only the data files
-    tell the shape of the images.
+    Raises StoreError if the run has no record or no weights, or if they do not fit the current classes; CorruptRecord,
+    a subclass, if a file is damaged; ConfigError if a class does not exist any more; DataError if the shape of the
+    images is only in missing data files.
     """
     store = store_of(store)
     record = read_record(store, run_named(store, run))
@@ -115,7 +115,7 @@ def _normalisers(store: Store, run: Run, agent: PPO, bodies: Bodies) -> dict[str
 
 
 def _packed(run: Run, model: Model, parameters: dict[str, Tensor]) -> PackedNetwork:
-    """The network as the training has it, with the very tensors of the saved one: who changes those changes both."""
+    """The network in the form of the training. It shares its tensors with the saved network: changes affect both."""
     packed = PackedNetwork(parts_of([run]), model, CPU)
     packed.parameters = parameters
     return packed

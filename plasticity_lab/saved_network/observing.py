@@ -30,14 +30,17 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Observed:
-    """columns: of the diagnostics. at_tasks: position of a task → column → value; NaN if there is none."""
+    """The measured values of diagnostics.
+
+    columns: the columns of the diagnostics. at_tasks: position of a task → column → value; NaN for a missing value.
+    """
 
     columns: Sequence[Column]
     at_tasks: Mapping[int, Mapping[str, float]]
 
 
 def kept_tasks(store: Store, run: str) -> list[int]:
-    """The positions of the tasks at whose ends a finished run can be measured; none if it kept no weights.
+    """The positions of the tasks with ends that can be measured in a finished run; none if it kept no weights.
 
     For a run that kept only its final parameters, it is the last task, if its agent's probe can be computed again.
     Raises StoreError; ConfigError if a class does not exist any more.
@@ -59,8 +62,8 @@ def kept_tasks(store: Store, run: str) -> list[int]:
 def observed(store: Store, run: str, diagnostics: Mapping[str, Diagnostic], resource_of: ResourceOf) -> Observed:
     """Measures diagnostics of a run at the ends of the tasks that it kept, as they would have been during training.
 
-    Diagnostics measure one task after the other, each with the state from the measurement before; the first state is
-    that for the network before its first update. If only the last parameters were kept, an intervention may have
+    Diagnostics measure one task after the other, each with the state from the measurement before. The first state
+    belongs to the network before its first update. If only the last parameters were kept, an intervention may have
     changed them after the task's end.
 
     Raises StoreError if no weights were kept, or if the agent allows no diagnostics; ConfigError.
@@ -144,7 +147,7 @@ def add_columns(store: Store, run: str, seen: Observed, names: Sequence[str], by
         summaries={**declared.summaries, **{column.name: column.measure for column in seen.columns}},
     )
     content, path = metrics_content(table), store.metrics(run)
-    # An interrupted earlier call may have left either file, so the record first says which of them is there.
+    # An interrupted earlier call may have left either file, so the record first lists the one that exists.
     current = seal(read_file(path, RERUN) or b"")
     record = {key: value for key, value in record.items() if key != REPLACING}
     write_record(

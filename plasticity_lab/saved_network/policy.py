@@ -1,6 +1,6 @@
 """A saved policy of PPO with the scaling of its observations: to inspect it, act with it, and repeat its test.
 
-Legend: B observations, D numbers of one, A numbers of an action, E episodes.
+Legend: B observations, D numbers per observation, A numbers per action, E episodes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,10 +27,11 @@ Statistics = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class SavedPolicy(SavedNetwork):
-    """A policy, and the bodies that it has learned to move.
+    """A policy, and the environments that it was trained in.
 
-    body: the name of a body; required if there are several. normalisers: body → the statistics of the training; None if
-    they are missing (see `lacks_statistics`). packed: the same parameters in the form that tests of the training use.
+    body: the name of an environment; required if there are several. normalisers: body → the statistics of the training;
+    None if they are missing (see `lacks_statistics`). packed: the same parameters in the form that tests of the
+    training use.
     """
 
     agent: PPO
@@ -41,8 +42,8 @@ class SavedPolicy(SavedNetwork):
     def __call__(self, observations: TensorOrArray, body: str | None = None, prepared: bool = False) -> Outputs:
         """The outputs: "policy" and "value", and "log_std" for continuous actions, (B, O) each.
 
-        observations: of the body, or `prepared`: as the method of that name returns them. If the agent scales rewards,
-        the value is that of scaled rewards.
+        observations: from the environment; with `prepared`, as the method of that name returns them. If the agent
+        scales rewards, the value estimates scaled returns.
         """
         return self.units(observations, body, prepared)[0]
 
@@ -54,7 +55,7 @@ class SavedPolicy(SavedNetwork):
         return self._forward(x, self._body(body))
 
     def prepared(self, observations: TensorOrArray, body: str | None = None) -> Tensor:
-        """Observations (B, D) of the body → inputs of the network, float32; pixels as 0 … 1.
+        """Observations (B, D) of the environment → inputs of the network, float32; pixels as 0 … 1.
 
         Scaled by the statistics of the training and clipped, if the agent has `normalise_observations`.
         Raises InputError; StoreError if the statistics are missing.
@@ -71,10 +72,10 @@ class SavedPolicy(SavedNetwork):
         return torch.from_numpy(normaliser.scaled(shown.reshape(1, -1, shown.shape[-1]).numpy())).reshape(shown.shape)
 
     def act(self, observations: TensorOrArray, body: str | None = None) -> NDArray[np.float32] | NDArray[np.int64]:
-        """The most likely actions for the body: (B,) integers, or (B, A), clipped to its bounds if the agent has
+        """The most likely actions: (B,) integers, or (B, A), clipped to the action bounds if the agent has
         `clip_action`.
 
-        observations: of the body, (B, D); for a single one, (D,), a single action. Raises as `prepared`.
+        observations: (B, D), from the environment; for a single one, (D,), a single action. Raises as `prepared`.
         """
         name = self._body(body)
         shown, normaliser = self._shown(observations, body), self._normaliser(name)
@@ -87,7 +88,8 @@ class SavedPolicy(SavedNetwork):
         """The return of each test episode, (E,), in the test environments of the training; −∞ if one broke.
 
         frictions: a factor of the friction for each episode; None: the benchmark's test. Raises InputError if the
-        benchmark has no test, or the body no friction; DataError if a package is missing; StoreError as `prepared`.
+        benchmark has no test, or the environment no friction; DataError if a package is missing; StoreError as
+        `prepared`.
         """
         return self._played(body, frictions)[0]
 
@@ -102,7 +104,7 @@ class SavedPolicy(SavedNetwork):
     @property
     def statistics(self) -> dict[str, Statistics]:
         """Body → the statistics that scale its observations and rewards: "observations.mean" and
-        "observations.variance" (D,), "observations.count" (), and the same of "rewards"; {} if nothing is scaled.
+        "observations.variance" (D,), "observations.count" (), and the same for "rewards"; {} if nothing is scaled.
 
         Raises StoreError if they are missing.
         """
@@ -124,7 +126,7 @@ class SavedPolicy(SavedNetwork):
         return in_rows(observations, self.model.inputs[self._body(body)])
 
     def _shown(self, observations: TensorOrArray, body: str | None) -> Tensor:
-        """Observations of the body.  Raises InputError if it shows pixels and these are no pixels."""
+        """The observations as rows.  Raises InputError if the environment shows pixels and these are no pixels."""
         rows = self._rows(observations, body)
         if self._shows_pixels(self._body(body)) and (rows.is_floating_point() or (rows != rows.to(torch.uint8)).any()):
             raise InputError(
@@ -152,7 +154,7 @@ class SavedPolicy(SavedNetwork):
         )
 
     def _played(self, body: str | None, frictions: Sequence[float] | None) -> NDArray[np.float64]:
-        """(1, E)."""
+        """The returns of test episodes, (1, E)."""
         name = self._body(body)
         normaliser, body_ = self._normaliser(name), self.benchmark.resource(Path()).by_name[name]
         factors = self.benchmark.test_frictions(body_) if frictions is None else np.asarray(frictions, float)
