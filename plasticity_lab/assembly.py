@@ -83,7 +83,7 @@ def cost_of(run: Run, resource: Resource) -> Cost:
     looks = {name: each.looks(cost.epochs, parts.benchmark.tasks) for name, each in applied.items()}
     passes = sum(looks[name] * each.passes for name, each in applied.items())
     between = sum(prod(unit.activated) + prod(unit.produced) for unit in model.units)
-    seen = Share(4 * COPIES * PROBE * between, "what diagnostics look at", "fewer diagnostics")
+    seen = Share(4 * COPIES * PROBE * between, "activations that diagnostics measure", "fewer diagnostics")
     return replace(
         cost,
         looks=cost.looks + passes + max(looks.values()),  # they share the forward pass

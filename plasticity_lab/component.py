@@ -48,7 +48,7 @@ class Component:
     them."""
 
     neutral: ClassVar[Mapping[str, Any]] = {}
-    """Setting → the value at which the run id leaves it out, so that a setting added later changes no id."""
+    """Setting → a value. The run id leaves out a setting with this value, so a setting added later changes no id."""
 
     science_version: ClassVar[int] = 1
     """Increased only if the same settings give other numbers than before; for some settings see `version_beside`."""
@@ -168,7 +168,7 @@ def load_as(target: str | None, kind: type[Kind]) -> type[Kind]:
 def parameters(cls: type[Component]) -> dict[str, inspect.Parameter]:
     """The settings of a component, in the order of records and of run names: the order of its constructor.
 
-    For keyword-only dataclasses, where a base class would decide the order: settings without a default come first, then
+    For keyword-only dataclasses a base class would decide that order. Their settings without a default come first, then
     the settings that the class declares, then inherited ones.
     """
     found = dict(inspect.signature(cls).parameters)

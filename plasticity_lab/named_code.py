@@ -1,8 +1,8 @@
-"""Which classes from outside the package may be imported: not each that a store names, and none that lies in one.
+"""Decides which classes from outside the package may be imported.
 
-A store can come from anybody, and its records and plans name classes. Such a class is imported if the words of the
-command name it or its package, if it lies in a folder of PYTHONPATH (the folders of a user's code), or if it is
-imported already. A class in a store is never imported, even if it is named.
+A store can come from an unknown person, and its records and plans name classes. Such a class is imported only if the
+words of the command name it or its package, if it is in a folder of PYTHONPATH (the folders of a user's code), or if it
+is already imported. A class in a store is never imported, even if it is named.
 """
 
 import os
@@ -19,12 +19,12 @@ PACKAGE = "plasticity_lab"
 
 
 def name_class(target: str) -> None:
-    """The command's words name this class: its module, and others of the same package, may be imported."""
+    """Records that the command's words name this class: all modules of its package may be imported."""
     _NAMED.add(target.partition(".")[0])
 
 
 def named_by_store(targets: Iterable[str]) -> None:
-    """A record or a plan names these classes, which is no reason to import them."""
+    """Records that a record or a plan names these classes, which does not allow their import."""
     _NAMED_BY_STORES.update(target for target in targets if isinstance(target, str))
 
 
@@ -34,14 +34,14 @@ def named() -> list[str]:
 
 
 def name_again(known: Iterable[str]) -> None:
-    """Adds the packages and folders of an earlier command of this user.  known: as `named` gives them."""
+    """Adds the packages and folders of an earlier command of this user.  known: as `named` returns them."""
     _NAMED.update(known)
 
 
 def refusal(target: str) -> str:
-    """Why the class may not be imported, as a sentence without its end; empty if it may.
+    """The reason why the class may not be imported, as a sentence without its period; empty if it may be imported.
 
-    To find that out, nothing is imported.
+    The check imports nothing.
     """
     package, module = target.partition(".")[0], target.rpartition(".")[0]
     if package == PACKAGE or module in sys.modules:
@@ -62,7 +62,7 @@ def refusal(target: str) -> str:
 
 
 def in_a_store(place: str, store: str) -> str:
-    """Why something is not used that lies in a store, as a sentence without its end."""
+    """The reason why a file in a store is not used, as a sentence without its period."""
     return (
         f"{place} lies in the store {store}, and no code is imported from a store. If it is yours, move it to a folder "
         "outside of the store, which PYTHONPATH names"
@@ -82,9 +82,9 @@ def check_options_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def python_path() -> str:
-    """Where another Python is to look for modules: in the same folders as this one, without those in a store.
+    """The module search path for another Python process: the folders of this process, without folders in a store.
 
-    There, Python itself would run a `sitecustomize` when it starts.
+    In such a folder Python would run a `sitecustomize` module when it starts.
     """
     return os.pathsep.join(path for path in sys.path if path and store_around(path) is None)
 
@@ -93,7 +93,7 @@ def _places(module: str) -> Iterator[list[str]]:
     """The places of a module and the packages around it, from the outermost on: its file, or the package's folders."""
     folders: list[str] | None = None
     for name in module.split("."):
-        # By the last name alone: Python would look for the package around it among those that are imported.
+        # Only by the last name: with a full name, Python would search among imported packages.
         spec = PathFinder.find_spec(name, folders) if name else None
         if spec is None:
             return

@@ -1,6 +1,6 @@
-"""The files that a store holds for good, by their exact names: for export, for import, and to know a store.
+"""The permanent files of a store, by their exact names: for export, for import, and to recognise a store.
 
-Nothing else is taken out of an archive, and no code is imported from a folder that holds such files.
+No other file is extracted from an archive, and no code is imported from a folder with such files.
 """
 
 import os
@@ -36,11 +36,11 @@ _FOLDERS = (
     *(str(Path(__file__).parents[1] / name) for name in ("plasticity_lab", "launch", "analysis")),
 )
 _INSTALLED = tuple({f"{place(folder)}{os.sep}" for folder in _FOLDERS for place in (os.path.abspath, os.path.realpath)})
-"""The interpreter's libraries and this very package: they stay usable in a folder that is a store as well."""
+"""The interpreter's libraries and this package: they stay usable in a folder that is also a store."""
 
 
 def is_kept(name: str) -> bool:
-    """Whether a store holds a file of this name for good.  name: from the store's folder on, with / between."""
+    """Whether a permanent file of a store has this name.  name: relative to the store's folder, with slashes."""
     part, *pieces = name.split("/")
     levels = LAYOUT.get(part, ())
     return name == REPORT or (
@@ -53,7 +53,7 @@ def is_kept(name: str) -> bool:
 def store_around(path: str | os.PathLike[str]) -> str | None:
     """The store that holds a file or folder, or is the folder; None without a store, and for installed code.
 
-    A link counts at its own place and at its target.
+    A link counts at its path and at its target.
     """
     for resolved in (os.path.abspath, os.path.realpath):
         place = resolved(path)
@@ -66,7 +66,7 @@ def store_around(path: str | os.PathLike[str]) -> str | None:
 
 
 def is_store(folder: str) -> bool:
-    """Whether a folder holds any file that a store holds, at its place."""
+    """Whether a folder has any permanent file of a store, at its path in a store."""
     return any(_holds(os.path.join(folder, part), levels) for part, levels in LAYOUT.items())
 
 

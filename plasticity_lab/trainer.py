@@ -1,4 +1,4 @@
-"""The training loop. It knows only tasks and chunks, measurements and a keeper."""
+"""The training loop. It depends only on tasks, chunks, measurements and a keeper."""
 
 from typing import Any, Protocol, TypeVar
 
@@ -15,11 +15,11 @@ class Journal(Protocol):
         ...
 
     def add_chunk(self, chunk: Chunk, rows: Rows) -> None:
-        """Takes a chunk's measurements and moves the position to its end."""
+        """Adds a chunk's measurements and moves the position to its end."""
         ...
 
     def add_task(self, task: Task, evaluation: Evaluation) -> None:
-        """Takes a task's evaluation and moves the position to the next task."""
+        """Adds a task's evaluation and moves the position to the next task."""
         ...
 
 

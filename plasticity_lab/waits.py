@@ -14,9 +14,10 @@ TRAINING = "training"
 
 @dataclass
 class Wait:
-    """doing: one word for a table ("compiling"). of: its object, in a few ("kernels"). began: by `time.monotonic`.
+    """A pause.
 
-    The code that waits may change both words while it lasts.
+    doing: one word for a table ("compiling"). of: its object, in a few words ("kernels"). began: by `time.monotonic`.
+    The waiting code may change both texts during the pause.
     """
 
     doing: str
@@ -25,7 +26,7 @@ class Wait:
 
     @property
     def seconds(self) -> float:
-        """How long it has lasted."""
+        """The duration so far."""
         return time.monotonic() - self.began
 
 
@@ -35,7 +36,7 @@ _ended_seconds = 0.0
 
 @contextlib.contextmanager
 def waiting(doing: str, of: str) -> Iterator[Wait]:
-    """Registers such work; nested work is a part of the outer one."""
+    """Registers a pause; a nested pause is a part of the outer one."""
     global _ended_seconds
     wait = Wait(doing, of, time.monotonic())
     _open.append(wait)
@@ -48,11 +49,11 @@ def waiting(doing: str, of: str) -> Iterator[Wait]:
 
 
 def current() -> Wait | None:
-    """The current work of this process instead of training; None if it trains."""
+    """The current outermost pause of this process; None if it trains."""
     return next(iter(_open[:1]), None)
 
 
 def seconds_waited() -> float:
-    """Seconds of all such work since this process began, including the current one."""
+    """Seconds of all pauses since this process began, including the current one."""
     wait = current()
     return _ended_seconds + (0.0 if wait is None else wait.seconds)
