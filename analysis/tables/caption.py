@@ -121,8 +121,8 @@ def _significance(result: Result, effect: Method) -> list[str]:
     others = "the next best of them" if table.against == "next" else "each of the others of them"
     rule = (
         f"Bold (** in plain text): the {best} of a column's complete cells, and those not significantly different "
-        f"from it (Welch's two-sided t-test, unequal variances, p ≥ {table.level}). †: that test, of whether the best has "
-        f"the same mean as {others}, has p < {table.level}, not corrected for other tests: it is better."
+        f"from it (Welch's two-sided t-test, unequal variances, p ≥ {table.level}). †: that test, of whether the best "
+        f"has the same mean as {others}, has p < {table.level}, not corrected for other tests: it is better."
     )
     lines = [rule, *sentence(_beside_welch(result, effect))]
     for column in result.columns:
