@@ -1,1 +1,1 @@
-"""From runs to packs, by what a kind of device can do."""
+"""Plans packs of runs for a kind of device, by its measured speed and memory."""

@@ -1,4 +1,4 @@
-"""Calibrations in the store: the measurements of a device kind, and the modes that a user has set for it."""
+"""Calibrations in the store: measurements of a device kind, and the modes that a user has set for it."""
 
 import contextlib
 import math
@@ -17,14 +17,15 @@ from plasticity_lab.records.store import Store
 _FIELDS = {"kind": str, "basis": str, "speeds": dict, "host_steps": dict, "modes": dict}
 _SPEED_FIELDS = {"width": dict, "step_seconds": dict, "flops": dict, "memory": int | float}
 _BEFORE = ("dense", "convolving")
-"""The speeds of old files, which are next to their other fields."""
+"""In old files, these speeds are top-level fields, not under "speeds"."""
 _ADVICE = "plans take the default figures until `python -m launch calibrate` measures again"
 
 
 def calibration_of(kind: str, store: Store) -> Calibration:
-    """The calibration of a device kind: as measured into the store on a device of that name, or the shipped figures.
+    """The calibration of a device kind: the store's measurement of a device with that name, or the shipped figures.
 
-    For a CPU also as earlier versions measured it.  Raises DamagedFile; StoreError if the disk does not answer.
+    For a CPU without such a file, the file of earlier versions is read.  Raises DamagedFile; StoreError if the disk
+    does not answer.
     """
     path, value = _found(kind, store)
     default = default_calibration(kind)
@@ -32,7 +33,7 @@ def calibration_of(kind: str, store: Store) -> Calibration:
 
 
 def calibrated(store: Store, kind: str) -> tuple[Calibration, list[DamagedFile]]:
-    """The same; for a damaged file the shipped figures, and the damage.  Raises StoreError."""
+    """As `calibration_of`, but for a damaged file the shipped figures, and the error.  Raises StoreError."""
     try:
         return calibration_of(kind, store), []
     except DamagedFile as error:
@@ -40,7 +41,10 @@ def calibrated(store: Store, kind: str) -> tuple[Calibration, list[DamagedFile]]
 
 
 def _found(kind: str, store: Store) -> tuple[Path, dict[str, Any] | None]:
-    """The file of a device kind and its content; if a CPU has none, the one file of all CPUs of earlier versions."""
+    """The file of a device kind, and its content or None.
+
+    If a CPU has no file, the file that earlier versions wrote for all CPUs.
+    """
     path = store.calibration(device_name(kind))
     value = read_calibration(path)
     if value is None and is_cpu(kind):
@@ -50,7 +54,7 @@ def _found(kind: str, store: Store) -> tuple[Path, dict[str, Any] | None]:
 
 
 def damaged_calibrations(store: Store) -> list[DamagedFile]:
-    """The damage of calibrations of a store.  Raises StoreError."""
+    """The errors of damaged calibrations of a store.  Raises StoreError."""
     folder, damaged = store.root / "calibration", []
     for path in [folder / name for name in names(folder) if not is_aside(name)]:
         try:
@@ -62,7 +66,7 @@ def damaged_calibrations(store: Store) -> list[DamagedFile]:
 
 
 def read_calibration(path: Path) -> dict[str, Any] | None:
-    """The content of a calibration, with only its outermost fields checked; None if there is no file.
+    """The content of a calibration, with only its top-level fields checked; None without a file.
 
     Raises DamagedFile; StoreError.
     """
@@ -78,18 +82,18 @@ def read_calibration(path: Path) -> dict[str, Any] | None:
 
 
 def _calibration(path: Path, value: Mapping[str, Any], default: Calibration) -> Calibration:
-    """The calibration of a file, with the default's speeds that it lacks.  Raises DamagedFile."""
+    """The calibration in a file. Missing speeds are filled in from the default.  Raises DamagedFile."""
     speeds = {name: _speed(path, name, speed, default.of(name)) for name, speed in value["speeds"].items()}
     if not _all_numbers(value["host_steps"], may_be_zero=True):
         raise DamagedFile(path, "holds numbers that cannot have been measured (under host_steps)", _ADVICE)
     if not all(mode in MODES for mode in value["modes"].values()):
-        raise DamagedFile(path, f"holds modes that there are not (under modes); there are {', '.join(MODES)}", _ADVICE)
+        raise DamagedFile(path, f"holds unknown modes (under modes); the modes are {', '.join(MODES)}", _ADVICE)
     steps = {**default.host_steps, **value["host_steps"]}
     return Calibration({**default.speeds, **speeds}, value["basis"], steps, value["modes"])
 
 
 def _speed(path: Path, name: str, value: Any, default: Speed) -> Speed:
-    """The measurement by one yardstick, with the default's figures of other modes.  Raises DamagedFile."""
+    """The measurement with one yardstick. Missing modes are filled in from the default.  Raises DamagedFile."""
     fault = fault_of_fields(value, _SPEED_FIELDS)
     if fault is None:
         positive = [value["width"], value["flops"], {"memory": value["memory"]}]
@@ -106,16 +110,16 @@ def _speed(path: Path, name: str, value: Any, default: Speed) -> Speed:
 
 
 def _all_numbers(values: Mapping[str, Any], may_be_zero: bool = False) -> bool:
-    """Whether all values are finite positive numbers."""
+    """Whether all values are finite positive numbers, or zero if `may_be_zero`."""
     return all(
         isinstance(value, int | float) and 0 <= value < math.inf and (value or may_be_zero) for value in values.values()
     )
 
 
 def write_calibration(store: Store, kind: str, calibration: Calibration, facts: Mapping[str, Any]) -> None:
-    """Keeps a calibration in the store for later plans, with the facts of its measurement.
+    """Writes a calibration into the store for later plans, with the facts of its measurement.
 
-    Modes that were set before stay if the calibration sets none.  Raises StoreError.
+    If the calibration sets no modes, the modes that were set before stay.  Raises StoreError.
     """
     name = device_name(kind)
     with contextlib.suppress(DamagedFile):
@@ -125,9 +129,9 @@ def write_calibration(store: Store, kind: str, calibration: Calibration, facts: 
 
 
 def set_modes(store: Store, kind: str, modes: Mapping[str, str]) -> Mapping[str, str]:
-    """Sets the modes that `mode=auto` takes on a device kind, by yardstick; "auto" takes one back.
+    """Sets the modes that `mode=auto` takes on a device kind.  modes: yardstick → mode; "auto" removes a setting.
 
-    Returns all that are set then.  Raises DamagedFile; StoreError.
+    Returns all modes that are set now.  Raises DamagedFile; StoreError.
     """
     _, before = _found(kind, store)
     empty = {"basis": default_calibration(kind).basis, "speeds": {}, "host_steps": {}, "modes": {}}

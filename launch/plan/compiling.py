@@ -1,8 +1,8 @@
-"""Compiling on this machine: whether it works, the folder of compiled code, and the seconds that it takes at first.
+"""Compiling on this machine: whether it works, the folder of compiled code, and the time of the first compilation.
 
-If nothing can be compiled, runs train eagerly. Costs of runs do not contain the first compiling, because later runs of
-the same structure find the code on the disk. After training a pack, a worker leaves a mark next to its graphs, for
-later plans.
+If nothing can be compiled, runs train eagerly. Costs of runs exclude the first compilation, because later runs of the
+same structure find the code on the disk. After training a pack, a worker writes a mark next to its graphs. Later plans
+read these marks.
 """
 
 import contextlib
@@ -48,9 +48,9 @@ PART_SECONDS = {
 
 @dataclass(frozen=True)
 class NotCompiled:
-    """Why nothing can be compiled here.
+    """The reason why nothing can be compiled here.
 
-    why: in a few words, for a plan's table. sentence: in the middle of a sentence, with a way out.
+    why: the reason in a few words, for a plan's table. sentence: the reason as part of a sentence, with a way out.
     """
 
     why: str
@@ -61,27 +61,27 @@ NO_COMPILER = NotCompiled("no C++ compiler", "there is no C++ compiler here; g++
 
 
 def compiled_folder() -> Path:
-    """The folder of compiled code for later processes: torch's own setting, or one in the user's cache.
+    """The folder of compiled code for later processes: torch's setting, or a folder in the user's cache.
 
-    Each kind of processor has its folder: nodes that share a home must not share machine code.
+    Each processor model has a folder: nodes that share a home directory must not share machine code.
     """
     processor = re.sub(r"\W+", "-", cpu_model()).strip("-").lower()
     return Path(os.environ.get(FOLDER) or cache_folder() / "plasticity_lab" / "compiled" / processor)
 
 
 def workers_folder() -> Path:
-    """The worker's folder for compiled code: in `compiled_folder`, one for each of torch's vector capabilities.
+    """The worker's folder for compiled code: a subfolder of `compiled_folder` for the vector instructions of torch.
 
-    torch's cache ignores the capability. It gave an AVX2 process the summing order of AVX-512.
+    torch's cache ignores this capability. It gave an AVX2 process the summing order of AVX-512.
     """
     import torch
 
     folder, capability = compiled_folder(), torch.backends.cpu.get_cpu_capability().lower()
-    return folder if folder.name == capability else folder / capability  # a process that a worker starts inherits it
+    return folder if folder.name == capability else folder / capability  # a worker's child process inherits the folder
 
 
 def not_compiled_here() -> NotCompiled | None:
-    """Why nothing can be compiled here, found by compiling and running a line; None if that works."""
+    """The reason why nothing can be compiled here; None if a trial compiles and loads."""
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "g++", "clang++"))), None)
     return NO_COMPILER if compiler is None else _tried(compiler, compiled_folder())
 
@@ -108,7 +108,7 @@ def _tried(compiler: str, folder: Path) -> NotCompiled | None:
 
 
 def _compiler_error(command: list[str]) -> str:
-    """The message of a compiler that fails; empty if it works."""
+    """The message of a compiler that fails; empty if the compiler works."""
     try:
         done = subprocess.run(
             command, capture_output=True, encoding="utf-8", errors="replace", timeout=TRIAL_SECONDS, check=False
@@ -121,7 +121,10 @@ def _compiler_error(command: list[str]) -> str:
 
 @dataclass(frozen=True)
 class GraphSeconds:
-    """Seconds to compile a pack's graphs. first: in a new process, which imports the compiler. further: later."""
+    """Seconds to compile a pack's graphs.
+
+    first: in a new process, which also imports the compiler. further: later in the same process.
+    """
 
     first: float
     further: float
@@ -129,21 +132,21 @@ class GraphSeconds:
 
 GRAPHS_ON_CPU = {"dense": GraphSeconds(20.8, 6.0), "convolving": GraphSeconds(37.8, 19.0)}
 GRAPHS_ON_GPU = {"dense": GraphSeconds(17.0, 7.0), "convolving": GraphSeconds(32.0, 20.0)}
-"""By yardstick, as docs/speed.md has them: a CPU of Zen 4, and an H200."""
+"""Yardstick → measured seconds (docs/speed.md), on a Zen 4 CPU and on an H200."""
 CONVOLVING = ("convolving", "boards")
 
 
 @dataclass(frozen=True)
 class FirstCompiling:
-    """seconds: wall clock until all code is compiled. where: "on this machine"."""
+    """The first compilation.  seconds: wall-clock time until all code is compiled. where: such as "on this machine"."""
 
     seconds: float
     where: str
 
     def words(self, trained: float) -> str:
-        """The words for a sentence, after a time that contains the compiling; empty if nothing is compiled.
+        """Words that follow a time in a sentence and say which part of it is compilation; empty without compilation.
 
-        trained: seconds of the training. If compiling takes longer, the words name the mode without it.
+        trained: seconds of training. If compiling takes longer, the words name the mode that compiles nothing.
         """
         if not self.seconds:
             return ""
@@ -154,10 +157,10 @@ class FirstCompiling:
 def first_compiling(
     packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: Callable[[Run], Cost], workers: int, kind: str | None
 ) -> FirstCompiling:
-    """The time that workers of a device kind need for code that is missing there.
+    """The time that workers of a device kind need to compile missing code.
 
-    Only this machine's folder is known. For any other machine, and if kind is None, all code counts as missing, and
-    a worker has one core.
+    Only this machine's folder can be checked. For any other kind of device, and if kind is None, all code counts as
+    missing, and the estimate assumes one core.
     """
     compiled = [pack for pack in packs if pack.compiled]
     if not compiled:
@@ -172,7 +175,7 @@ def first_compiling(
     parts = {part for pack, cost in costs.values() if pack.kernels for part in cost.kernel_parts}
     if here:
         parts = {part for part in parts if not library_of(part, workers_folder() / OWN).exists()}
-    # The parts are compiled side by side on the cores.
+    # The cores compile the parts in parallel.
     seconds = makespan([0.0] * (cores() if here else 1), sorted((PART_SECONDS[part] for part in parts), reverse=True))
     missing = [_graph_seconds(*known) for mark, known in costs.items() if not (here and mark.exists())]
     missing.sort(key=lambda graphs: graphs.first, reverse=True)
@@ -187,7 +190,10 @@ def _graph_seconds(pack: Pack, cost: Cost) -> GraphSeconds:
 
 
 def mark_of(run: Run, pack: Pack) -> Path:
-    """The mark of a pack's graphs.  It differs if the runs' structure, the mode, the width or the code differs."""
+    """The path of the mark of a pack's graphs.
+
+    It depends on the runs' structure, mode, width, kind of device, code, and versions of Python and torch.
+    """
     import torch
 
     from plasticity_lab.agents.graphs import code_version
@@ -199,9 +205,9 @@ def mark_of(run: Run, pack: Pack) -> Path:
 
 @contextlib.contextmanager
 def marked_as_compiled(run: Run, pack: Pack) -> Iterator[None]:
-    """Around a pack's whole training. If the disk has all graphs afterwards, it leaves the mark.
+    """Around a pack's whole training. Writes the mark if the disk has all graphs afterwards.
 
-    A mark that is missing costs nothing: a later plan only counts these graphs again.
+    A missing mark is harmless: a later plan only counts these graphs again.
     """
     from plasticity_lab.agents import graphs
 

@@ -1,6 +1,6 @@
 """The devices of this machine: their kinds, their memory, and the cores for workers.
 
-Importing torch takes over a second. So only functions about devices import it: the memory of a CPU is known without.
+Importing torch takes over a second. So only functions about devices import it. The memory of a CPU is read without it.
 """
 
 import math
@@ -10,15 +10,16 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.control_groups import cpu_quota, memory_limit
 
 COMMAND_BYTES, WORKER_BYTES = 192 * 2**20, 256 * 2**20
-"""The memory of a command that trains on this machine, and of each worker without a pack: torch and other libraries.
-Measured as anonymous memory: 180 and 235 MiB."""
+"""The memory of a command that trains on this machine, and of one worker without a pack: torch and other libraries.
+Their measured anonymous memory is 180 and 235 MiB."""
 
 WORKERS_A_CORE, FEWEST_WORKERS = 4, 16
-"""Limits on a machine's workers: some for each core, since packs may wait for data or a GPU; a few on any machine."""
+"""The limit on a machine's workers: a number for each core, since packs may wait for data or a GPU; at least
+FEWEST_WORKERS on any machine."""
 
 
 def devices(setting: str) -> list[str]:
-    """The devices that `device=` names: the CPU, or for auto all GPUs like the first.  Raises ConfigError."""
+    """The devices that `device=` names; for auto, all GPUs of the first GPU's kind, or the CPU.  Raises ConfigError."""
     import torch
 
     gpus = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
@@ -37,7 +38,7 @@ def devices(setting: str) -> list[str]:
 
 
 def kind_of(device: str) -> str:
-    """The kind of a device: all that decides bits on it, in the words that `records.kinds` explains."""
+    """The kind of a device: all facts that decide the bits of its results, in the notation of `records.kinds`."""
     import torch
 
     if device == "cpu":
@@ -51,7 +52,7 @@ def kind_of(device: str) -> str:
 
 
 def memory_of(device: str) -> int:
-    """Bytes that packs on this device may use altogether: nine tenths of its memory."""
+    """Bytes that all packs on this device may use together: nine tenths of its memory."""
     if device == "cpu":
         return int(0.9 * _physical())
     import torch
@@ -60,10 +61,10 @@ def memory_of(device: str) -> int:
 
 
 def memory_here(workers: int) -> int:
-    """Bytes of this machine's memory that the pack of each worker may use.
+    """Bytes of this machine's memory that each worker's pack may use.
 
-    If the process is limited to less than the machine has, as in a container, the memory of the processes themselves
-    counts too: it is most of a small limit.
+    If the process has a memory limit, as in a container, the memory of the processes themselves is subtracted: it can
+    be most of a small limit.
     """
     limit = limited_memory()
     if limit is None:
@@ -72,27 +73,27 @@ def memory_here(workers: int) -> int:
 
 
 def limited_memory() -> int | None:
-    """Bytes that this process and its workers may use together; None if they may use all of the machine's."""
+    """Bytes that this process and its workers may use together; None if they may use the machine's whole memory."""
     limit = memory_limit()
     return limit if limit is not None and limit < _physical() else None
 
 
 def cores() -> int:
-    """The cores this process may use; under Slurm or in a container they are fewer than the machine's.
+    """The number of cores that this process may use; under Slurm or in a container, fewer than the machine has.
 
-    A limit on CPU time counts as cores, rounded up: half a core is one, since one worker can use it.
+    A limit on CPU time counts as cores, rounded up: half a core counts as one, since one worker can use it.
     """
     quota = cpu_quota()
     return allotted_cores() if quota is None else min(allotted_cores(), math.ceil(quota))
 
 
 def allotted_cores() -> int:
-    """The cores on which this process may run, without regard to limits on CPU time."""
+    """The number of cores that this process may run on; limits on CPU time are ignored."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def most_workers() -> int:
-    """How many workers this machine may have."""
+    """The largest allowed number of workers on this machine."""
     return max(FEWEST_WORKERS, WORKERS_A_CORE * cores())
 
 

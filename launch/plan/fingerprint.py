@@ -1,8 +1,9 @@
-"""Six digits for the bits that a CPU computes. They are found by computing: variables and names do not tell enough.
+"""Six digits that identify the bits that a CPU computes. They are a hash of computed results.
 
-Which code MKL and oneDNN take depends on the processor, its maker, their versions, preloaded libraries and variables
-(`MKL_ENABLE_INSTRUCTIONS`, `MKL_CBWR`, `ONEDNN_MAX_CPU_ISA`). Each code adds in an order of its own, or rounds a
-function in its own way, so the bits of a few results distinguish them. The inputs have the same bits everywhere.
+The choice of code paths in MKL and oneDNN depends on the processor and its maker, the libraries' versions, preloaded
+libraries and variables (`MKL_ENABLE_INSTRUCTIONS`, `MKL_CBWR`, `ONEDNN_MAX_CPU_ISA`). So names and variables alone
+cannot identify the path. Paths differ in the order of sums or in the rounding of functions. So the bits of a few
+results distinguish them. The inputs have the same bits everywhere.
 """
 
 import hashlib
@@ -19,9 +20,9 @@ DIGITS = 6
 
 @cache
 def fingerprint() -> str:
-    """A hash of results of this process on the CPU with one thread, as workers have; it takes some 50 ms, once."""
+    """A hash of results computed on the CPU with one thread, as in workers. The first call takes some 50 ms."""
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # several add in another order
+    torch.set_num_threads(1)  # several threads add in another order
     try:
         with torch.inference_mode():
             bits = b"".join(result.contiguous().numpy().tobytes() for result in _results())
@@ -31,7 +32,7 @@ def fingerprint() -> str:
 
 
 def _results() -> Iterator[Tensor]:
-    """Products of shapes as networks have, which libraries compute, and functions, which torch and MKL compute."""
+    """Products with the shapes of networks, computed by libraries, and functions computed by torch and MKL."""
     yield _numbers(1, 16, 784) @ _numbers(2, 784, 100)
     yield _numbers(3, 16, 100).t() @ _numbers(4, 16, 64)
     yield torch.baddbmm(_numbers(5, 8, 1, 100), _numbers(6, 8, 16, 784), _numbers(7, 8, 784, 100))
@@ -51,6 +52,6 @@ def _results() -> Iterator[Tensor]:
 
 
 def _numbers(which: int, *shape: int) -> Tensor:
-    """Numbers between -1.5 and 1.5, of integers and one exactly rounded quotient: on every processor the same."""
+    """Numbers between -1.5 and 1.5, equal on every processor: integers, divided once with exact rounding."""
     at = torch.arange(prod(shape), dtype=torch.int64)
     return (((at * 7919 + which * 104729) % 10007 * 3 - 15010).to(torch.float32) / 10007).reshape(shape)

@@ -1,4 +1,4 @@
-"""Measuring a device for its calibration: packs of several widths in turn, mode by mode; then environments.
+"""Measures a device for its calibration: for each mode, packs of several widths in turn; then environments.
 
 Legend: K runs.
 """
@@ -24,7 +24,7 @@ from plasticity_lab.run import Run
 ENOUGH = 0.97
 """The share of the fastest width's rate that a pack's width must reach. Wider packs take longer to compile."""
 HOST_STEPS = 1_000
-"""Steps of an environment in a burst."""
+"""The number of environment steps in a burst."""
 
 
 def measured(
@@ -37,7 +37,7 @@ def measured(
 ) -> tuple[Calibration, dict[str, Any]]:
     """The calibration of this device, and the facts of its measurement: rates by width, and provenance.
 
-    environments: name → a function that takes that number of steps of the environment.
+    environments: name → a function that takes n steps in the environment. repeats: the number of bursts to time.
     """
     rates: dict[str, dict[str, dict[int, float]]] = {}
     speeds = {}
@@ -58,7 +58,7 @@ def measured(
 
 
 def speed_of(rates: Mapping[str, Mapping[int, float]], flops: int, memory: float) -> Speed:
-    """From run-steps a second by mode and width.  flops: operations of a run-step."""
+    """The speed from measured rates.  rates: mode → width → run-steps a second. flops: operations of a run-step."""
     fits = {mode: fitted(by_width, flops) for mode, by_width in rates.items()}
     return Speed(
         width={mode: narrowest(by_width) for mode, by_width in rates.items()},
@@ -69,14 +69,14 @@ def speed_of(rates: Mapping[str, Mapping[int, float]], flops: int, memory: float
 
 
 def narrowest(rates: Mapping[int, float]) -> int:
-    """The narrowest width that comes near enough to the fastest."""
+    """The narrowest width with at least ENOUGH of the fastest rate.  rates: width → run-steps a second."""
     return min(width for width, rate in rates.items() if rate >= ENOUGH * max(rates.values()))
 
 
 def fitted(rates: Mapping[int, float], flops: int) -> tuple[float, float]:
-    """Seconds of a step at any width, s, and operations a second, r: the fit of s + flops · K / r to K / rate.
+    """The fixed seconds of a step, s, and operations a second, r: the fit of s + flops · K / r to K / rate.
 
-    Least squares of relative errors.
+    Least squares of relative errors.  rates: width K → run-steps a second.
     """
     width = np.array(list(rates), dtype=float)
     seconds = width / np.array(list(rates.values()))
@@ -87,7 +87,7 @@ def fitted(rates: Mapping[int, float], flops: int) -> tuple[float, float]:
 
 
 def _rates(yardstick: Yardstick, mode: str, device: str, repeats: int) -> dict[int, float]:
-    """Run-steps a second by width: updates of each run, summed over runs."""
+    """Width → run-steps a second: the updates of each run, summed over runs."""
     widths = yardstick.widths[torch.device(device).type]
     with on(device):
         packs = {width: yardstick.pack(width, mode, device) for width in widths}
@@ -101,7 +101,10 @@ def _rates(yardstick: Yardstick, mode: str, device: str, repeats: int) -> dict[i
 
 
 def _memory(yardstick: Yardstick, estimated: int, device: str) -> float:
-    """Measured by estimated bytes of a run on a GPU, training and evaluation; 1 on a CPU, whose memory never binds."""
+    """The ratio of measured to estimated bytes of a run on a GPU, for training and evaluation.
+
+    1 on a CPU: its memory never limits the width.
+    """
     if device == "cpu":
         return 1.0
     width = min(yardstick.widths["cuda"])
@@ -113,7 +116,7 @@ def _memory(yardstick: Yardstick, estimated: int, device: str) -> float:
 
 
 def _step_seconds(take: Callable[[int], object], repeats: int) -> float:
-    """Seconds of a step of an environment: CPU time, the median of some bursts."""
+    """CPU seconds of one environment step, the median over bursts.  take: takes n steps."""
     take(HOST_STEPS)
     bursts = []
     for _ in range(repeats):
@@ -124,9 +127,9 @@ def _step_seconds(take: Callable[[int], object], repeats: int) -> float:
 
 
 def environments_of(runs: Iterable[Run], cost_of: Callable[[Run], Cost]) -> dict[str, str]:
-    """The environments of the runs, as their costs name them → the class of an agent that acts there.
+    """Environment → the class of an agent that acts in it, for the environments in the costs of the runs.
 
-    cost_of: called once for all runs of one benchmark and one agent; its errors pass through.
+    cost_of: called once for each pair of benchmark and agent; its errors pass through.
     """
     distinct = {
         json.dumps([run.science[group] for group in ("benchmark", "agent")], sort_keys=True): run for run in runs
@@ -135,9 +138,9 @@ def environments_of(runs: Iterable[Run], cost_of: Callable[[Run], Cost]) -> dict
 
 
 def steps_in(environments: Mapping[str, str]) -> dict[str, Callable[[int], object]]:
-    """Environment → a function that takes that number of steps of it, for the environments that can be stepped here.
+    """Environment → a function that takes n steps in it, for the environments that can be stepped here.
 
-    environments: name → the class of an agent, as `environments_of` returns them.
+    environments: name → the class of an agent, as returned by `environments_of`.
     """
     known = {target: load_as(target, Agent).timed_environments() for target in set(environments.values())}
     return {name: known[target][name] for name, target in environments.items() if name in known[target]}

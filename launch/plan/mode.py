@@ -1,4 +1,4 @@
-"""The mode in which a run is computed: from its cost and the kind of device alone, with the reason.
+"""The mode of a run's computation, with the reason: chosen from the run's cost and the kind of device alone.
 
 So the same command gives the same numbers on the same kind of device at any time. Neither the other runs of a pack nor
 a measurement on a busy machine changes a mode. A user may set modes by name, in the command or by `python -m launch
@@ -21,7 +21,7 @@ MODES = ("eager", "compiled", "kernels")
 
 @dataclass(frozen=True)
 class Choice:
-    """mode: one of MODES. why: in a few words, for a plan's table."""
+    """The chosen mode.  mode: one of MODES. why: the reason in a few words, for a plan's table."""
 
     mode: str
     why: str
@@ -30,9 +30,10 @@ class Choice:
 def choice_of(cost: Cost, kind: str, setting: str, uncompiled: NotCompiled | None, modes: Mapping[str, str]) -> Choice:
     """The mode of a run on a kind of device.
 
-    setting: the command's `mode`. uncompiled: why nothing can be compiled there; None if compiling works. modes: those
-    set by hand for the kind, by yardstick. If a mode cannot be computed there, the next best is taken; if the command
-    named that mode, one line says so.  Raises ConfigError if the command says compiled, and nothing can be compiled.
+    setting: the command's `mode`. uncompiled: the reason why nothing can be compiled there; None if compiling works.
+    modes: yardstick → the mode set by hand for the kind. If kernels cannot serve the run, it is compiled or eager; one
+    line says so if the command named kernels.  Raises ConfigError if the command says compiled, and nothing can be
+    compiled.
     """
     if setting == "compiled" and uncompiled:
         raise ConfigError(f"mode is compiled, but {uncompiled.sentence}; or say mode=eager.")
@@ -47,7 +48,7 @@ def choice_of(cost: Cost, kind: str, setting: str, uncompiled: NotCompiled | Non
 
 
 def _fastest(cost: Cost, kind: str, uncompiled: NotCompiled | None) -> Choice:
-    """The fastest mode of one run, by the shipped figures."""
+    """The fastest mode of one run, according to the shipped figures."""
     if uncompiled:
         return Choice("eager", uncompiled.why)
     rule, speed = rule_of(kind, cost.speed), default_calibration(kind).of(cost.speed)
@@ -60,7 +61,7 @@ def _fastest(cost: Cost, kind: str, uncompiled: NotCompiled | None) -> Choice:
 
 
 def _lack_of_kernels(cost: Cost, kind: str, uncompiled: NotCompiled | None) -> NotCompiled | None:
-    """Why our kernels cannot serve the run; None if they can."""
+    """The reason why our kernels cannot serve the run; None if they can."""
     if uncompiled:
         return uncompiled
     if not is_cpu(kind):

@@ -1,4 +1,4 @@
-"""From runs to packs: a pure function. No clock, no file, no device."""
+"""Cuts runs into packs: a pure function that uses no clock, file or device."""
 
 import sys
 from collections import defaultdict
@@ -19,11 +19,11 @@ from plasticity_lab.records.plan_lines import evenly
 from plasticity_lab.run import SEEDS, Run
 
 CostOf = Callable[[Run], Cost]
-"""From a run to its cost."""
+"""A function that returns the cost of a run."""
 
 
 class TooLarge(PlanError):
-    """A run that fits into no pack.  bytes: its need of a memory. most: what a pack may use of that memory."""
+    """A run that fits into no pack.  bytes: the memory that it needs. most: the memory that a pack may use."""
 
     def __init__(self, needed: int, most: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -34,11 +34,11 @@ class TooLarge(PlanError):
 class Resources:
     """The workers of a plan.
 
-    kind: of their devices; packs have its modes and widths. uncompiled: why nothing can be compiled there; None if
-    compiling works. memory: bytes that a pack may use on its device. workers: the plan has at least as many packs, if
-    it has as many runs. damaged: a calibration that cannot be read. known: whether workers are of this very kind; on a
-    cluster they may be of any kind of the same sort. host_memory: bytes that a pack may use of the host's memory, in
-    addition to a GPU's, as far as is known.
+    kind: the kind of their devices; it decides modes and widths of packs. uncompiled: the reason why nothing can be
+    compiled there; None if compiling works. memory: bytes that a pack may use on its device. workers: the smallest
+    number of packs in the plan, if the plan has enough runs. damaged: a calibration that cannot be read. known: whether
+    workers have exactly this kind; on a cluster they may have any kind of the same sort. host_memory: bytes of the
+    host's memory that a pack may use, in addition to a GPU's; sys.maxsize if unknown.
     """
 
     kind: str
@@ -51,7 +51,7 @@ class Resources:
     host_memory: int = sys.maxsize
 
     def choice(self, cost: Cost, setting: str) -> Choice:
-        """The mode of a run there, and the reason.  setting: the command's `mode`.  Raises ConfigError."""
+        """The mode of a run on these devices, with the reason.  setting: the command's `mode`.  Raises ConfigError."""
         return choice_of(cost, self.kind, setting, self.uncompiled, self.calibration.modes)
 
 
@@ -59,8 +59,8 @@ class Resources:
 class _Cut:
     """Runs of one structure, to be cut into packs of one width, or of two widths that differ by one.
 
-    A compiled graph has one width, and a worker compiles each graph that it meets. packs: their number. narrowed:
-    whether memory makes packs narrower.
+    Few widths save time: a compiled graph has one width, and a worker compiles each graph that it needs. packs: the
+    number of packs. narrowed: whether the memory makes packs narrower.
     """
 
     runs: Sequence[Run]
@@ -84,9 +84,9 @@ def plan(
 ) -> list[Pack]:
     """Cuts runs into packs, long ones first.  The same runs in any order give the same packs.
 
-    cost_of: asked once for each group of runs that could share a pack. mode_of: from a run and its cost. widest: run →
-    the most runs of its pack, for runs that failed before. taken: whether an earlier attempt used a pack's id.
-    Raises TooLarge naming a run that does not fit.
+    cost_of: called once for each group of runs that could share a pack. mode_of: (run, its cost) → its mode. widest:
+    run → the largest allowed number of runs in its pack, for runs that failed before. taken: whether an earlier attempt
+    used a pack's id.  Raises TooLarge that names a run that does not fit.
     """
     cuts = []
     for (_, most), alike in _groups(runs, widest or {}).items():
@@ -103,16 +103,16 @@ def plan(
 
 
 def widest_pack(run: Run, cost: Cost, mode: str, resources: Resources) -> int:
-    """The most runs like this one in a pack.  Raises TooLarge."""
+    """The largest possible number of runs like this one in a pack.  Raises TooLarge."""
     return min(resources.calibration.of(cost.speed).widest(mode), _fitting(run, cost, resources))
 
 
 def _groups(runs: Sequence[Run], widest: Mapping[str, int]) -> dict[tuple[str, int | None], list[Run]]:
-    """(structure, most runs of a pack) → the runs that could share a pack, in the order of their ids."""
+    """(structure, most runs of a pack or None) → the runs that could share a pack, sorted by id."""
     groups: dict[tuple[str, int | None], list[Run]] = defaultdict(list)
     structures: dict[tuple[object, ...], str] = {}
     for run in sorted(runs, key=lambda run: run.id):
-        # Spelling a structure is slow. Runs of one command share most settings as the same objects.
+        # Computing a structure is slow. Runs of one command share most settings as the same objects.
         same = (*run.science, *(id(value) for key, value in run.science.items() if key not in SEEDS), id(run.targets))
         same += tuple(map(id, run.besides.values()))
         if same not in structures:
@@ -122,15 +122,15 @@ def _groups(runs: Sequence[Run], widest: Mapping[str, int]) -> dict[tuple[str, i
 
 
 def _fitting(run: Run, cost: Cost, resources: Resources) -> int:
-    """How many runs like this one fit into the memories of a pack.  Raises TooLarge if it does not fit alone.
+    """The number of runs like this one that fit into a pack's memory.  Raises TooLarge if one run does not fit.
 
-    A CPU has the host's memory. A GPU has its own, and its runs may need the host's too.
+    On a CPU, only the host's memory counts. On a GPU, runs need the GPU's memory, and may also need the host's.
     """
     on_cpu = is_cpu(resources.kind)
     shares = [*cost.memory, *cost.host_memory] if on_cpu else cost.memory
     needs = [(_device_bytes(cost, resources), shares, resources.memory, f"on {resources.kind}")]
     if cost.host_bytes and not on_cpu:
-        needs.append((cost.host_bytes, cost.host_memory, resources.host_memory, "of the memory of its machine"))
+        needs.append((cost.host_bytes, cost.host_memory, resources.host_memory, "in its machine's memory"))
     for needed, shares, most, where in needs:
         if needed > most:
             largest = max(shares, key=lambda share: share.bytes)

@@ -1,8 +1,8 @@
-"""How fast kinds of devices are: the figures by which plans estimate times, and choose widths and modes.
+"""The speed of device kinds: plans use these figures to estimate times, and to choose widths and modes.
 
-docs/speed.md has the measurements of the shipped figures, by the commands that the comments name. A CPU's kind names
-only its vector instructions. So the shipped figures are from another processor, and their basis names it. `python -m
-launch calibrate` measures the processor at hand, which corrects times and widths, and `--set-mode` changes a rule.
+docs/speed.md has the measurements behind the shipped figures; the comments name the commands. A CPU's kind names only
+its vector instructions. So the shipped figures may come from another processor, and their basis names it. `python -m
+launch calibrate` measures this machine's processor and corrects times and widths. `--set-mode` sets a mode by hand.
 """
 
 import heapq
@@ -13,24 +13,24 @@ from plasticity_lab.agents.cost import Cost
 from plasticity_lab.records.kinds import instructions_of, is_cpu
 
 USUAL = "dense"
-"""The yardstick of networks that have matrix products only. Its speed serves for yardsticks without a measurement."""
+"""The yardstick of networks with matrix products only. Yardsticks without a measurement take its speed."""
 FORWARD_SHARE = 0.1
-"""The fixed cost of a forward pass, as a share of an eager update's. Measured on one core with one MLP: 60 µs, of which
-the products are half, to 1,260 µs."""
+"""The fixed cost of a forward pass, as a share of an eager update's fixed cost. Measured on one core with one MLP: a
+forward pass takes 60 µs, half of it for the products, and an eager update 1,260 µs."""
 HOST_STEP_SECONDS = 3e-4
-"""A step of an environment that was not measured: about one of an Atari game, with four frames."""
+"""Seconds of a step in an environment that was not measured: about one step of an Atari game, with four frames."""
 GRAPH_SECONDS = 15.0
-"""Compiling one graph. A pack's first graph is not counted."""
+"""Seconds to compile one graph. A pack's first graph is not counted."""
 ON_THE_DISK = 3.0
-"""CPU seconds that a command spends on compiled code which lies on the disk: importing torch.compile, loading."""
+"""CPU seconds that a command spends on compiled code from the disk: importing torch.compile, and loading."""
 
 
 @dataclass(frozen=True)
 class Speed:
-    """How fast a device trains one kind of network, by mode ("eager", "compiled", and "kernels" if it was measured).
+    """The speed of a device for one kind of network, by mode ("eager", "compiled", and "kernels" if it was measured).
 
-    width: the most runs of a pack. step_seconds: the cost of an update at any width. flops: operations a second of
-    matrix products and convolutions. memory: the bytes that a run takes, relative to the estimate.
+    width: mode → the most runs of a pack. step_seconds: mode → the fixed cost of an update, at any width. flops: mode →
+    operations a second in matrix products and convolutions. memory: the ratio of measured to estimated bytes of a run.
     """
 
     width: dict[str, int]
@@ -48,11 +48,14 @@ class Speed:
         return self.width[self._measured(mode)]
 
     def _measured(self, mode: str) -> str:
-        """The mode to read figures of: compiled instead of kernels if the device has no figures of kernels."""
+        """The mode with figures: compiled instead of kernels if the device has no figures for kernels."""
         return "compiled" if mode == "kernels" and mode not in self.width else mode
 
     def forward_seconds(self, width: int, forwards: float, flops: int) -> float:
-        """Estimated seconds of a pack's forward passes without update, by eager figures.  flops: of one run's pass."""
+        """Estimated seconds of a pack's forward passes without update, from the eager figures.
+
+        flops: operations of one run's forward pass.
+        """
         return forwards * (FORWARD_SHARE * self.step_seconds["eager"] + flops * width / self.flops["eager"])
 
     def bytes(self, estimated: int) -> int:
@@ -64,7 +67,7 @@ class Speed:
 class Calibration:
     """The figures of one kind of device.
 
-    speeds: by yardstick of the agents. basis: the device that was measured, or a note that this one was not.
+    speeds: yardstick of the agents → speed. basis: the measured device, or a note that this device was not measured.
     host_steps: environment → seconds of a step on the host. modes: yardstick → the mode set by hand for `mode=auto`.
     """
 
@@ -74,11 +77,11 @@ class Calibration:
     modes: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, yardstick: str) -> Speed:
-        """The speed by that yardstick; by `USUAL` if it was not measured."""
+        """The speed for a yardstick; the speed for `USUAL` if the yardstick was not measured."""
         return self.speeds.get(yardstick, self.speeds[USUAL])
 
     def seconds(self, cost: Cost, mode: str, width: int) -> float:
-        """Estimated seconds of a pack of such runs.  Their steps on the host follow one another."""
+        """Estimated seconds of a pack of such runs.  Their steps on the host run one after another."""
         speed = self.of(cost.speed)
         return (
             speed.seconds(mode, width, cost.updates, cost.flops)
@@ -92,8 +95,8 @@ class Calibration:
 def makespan(held: Sequence[float], waiting: Sequence[float]) -> float:
     """Seconds until the last pack ends, if each worker takes the next pack as soon as it is free.
 
-    held: seconds that each worker still needs for its pack, 0 for none; at least one worker. waiting: seconds of the
-    other packs, in the order in which workers take them.
+    held: seconds that each worker still needs for its pack, 0 without a pack; at least one worker. waiting: seconds of
+    the other packs, in the order that workers take them.
     """
     ends = list(held)
     heapq.heapify(ends)
@@ -104,7 +107,10 @@ def makespan(held: Sequence[float], waiting: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Rule:
-    """mode: the fastest one. from_seconds: a run is eager if the figures promise a smaller saving than this."""
+    """The rule for the mode of a run.
+
+    mode: the fastest mode. from_seconds: a run is eager if the estimated saving of that mode is smaller than this.
+    """
 
     mode: str
     from_seconds: float
@@ -112,7 +118,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Figures:
-    """calibration: the figures for times and widths. rules: by yardstick (`Cost.speed`)."""
+    """The shipped figures of a device kind.
+
+    calibration: figures for times and widths. rules: yardstick (`Cost.speed`) → the rule for its mode.
+    """
 
     calibration: Calibration
     rules: Mapping[str, Rule]
@@ -124,13 +133,13 @@ def default_calibration(kind: str) -> Calibration:
 
 
 def rule_of(kind: str, yardstick: str) -> Rule:
-    """The rule for the fastest mode on a kind of device; that of `USUAL` for a yardstick without one."""
+    """The rule for the fastest mode on a kind of device; a yardstick without a rule takes the rule of `USUAL`."""
     rules = _figures_of(kind).rules
     return rules.get(yardstick, rules[USUAL])
 
 
 def known_yardsticks() -> list[str]:
-    """The yardsticks that have a rule of their own, in order."""
+    """The sorted names of the yardsticks that have a rule."""
     return sorted(RULES_ON_A_CPU.keys() | GPU.rules.keys())
 
 
@@ -144,9 +153,9 @@ BY_KERNELS = Rule("kernels", ON_THE_DISK)
 # The figures are for images of 32 × 32 pixels. For 8 × 8 pixels a run saves 2.4 times as much (docs/speed.md).
 CONVOLVING = Rule("kernels", ON_THE_DISK / 2)
 RULES_ON_A_CPU = {"dense": BY_KERNELS, "convolving": CONVOLVING, "boards": BY_KERNELS, "ppo": BY_KERNELS}
-# Rainbow-lite with network=small_impala on invaders, on an EPYC of Zen 4 with AVX-512: eager in packs of 1, 4 and 8,
-# kernels of 1 and 6, reading and writing the memory included; compiled at 1.9 times the kernels' time, by scripts that
-# were not kept. AVX2 alone was not measured. docs/speed.md, "Value agents", has Rainbow in packs of 1 and 8.
+# Rainbow-lite with network=small_impala on invaders, on a Zen 4 EPYC with AVX-512. Eager packs of 1, 4 and 8 and kernel
+# packs of 1 and 6 were measured, with reads and writes of the replay memory. Compiled packs took 1.9 times the kernels'
+# time; these scripts were not kept. AVX2 alone was not measured. docs/speed.md, "Value agents", has packs of 1 and 8.
 BOARDS = Speed(
     width={"eager": 8, "compiled": 8, "kernels": 8},
     step_seconds={"eager": 1.1e-2, "compiled": 1e-3, "kernels": 1e-3},
@@ -154,9 +163,9 @@ BOARDS = Speed(
 )
 AVX2 = Figures(
     Calibration(
-        # python -m launch.bench.compiling on an EPYC of Zen 4, where MKL takes AVX2; of the CNN since its pooling keeps
-        # numbers, and what of its step is not products as below. Kernels: 1.13 and 1.5 × compiled packs, as on a Zen 3
-        # (mlp_kernels_zen3.txt, cnn_kernels.txt).
+        # python -m launch.bench.compiling on a Zen 4 EPYC; MKL takes AVX2 there. The CNN was measured after the change
+        # that made its pooling keep numbers; its step_seconds are those measured for AVX512 below. Kernels reach 1.13
+        # and 1.5 times the rate of compiled packs, as on a Zen 3 (mlp_kernels_zen3.txt, cnn_kernels.txt).
         speeds={
             "dense": Speed(
                 width={"eager": 16, "compiled": 8, "kernels": 8},
@@ -170,14 +179,14 @@ AVX2 = Figures(
             ),
             "boards": BOARDS,
         },
-        basis="shipped: of an AMD EPYC, Zen 4 with AVX2 and Zen 3, boards with AVX-512, as docs/speed.md has them; "
+        basis="shipped: measured on an AMD EPYC (Zen 4 with AVX2, and Zen 3), boards with AVX-512 (docs/speed.md); "
         "not measured here",
     ),
     rules=RULES_ON_A_CPU,
 )
 AVX512 = Figures(
     Calibration(
-        # The yardsticks in packs of 1 and 8 (MLP), 1 and 2 (CNN), in turns: docs/speed.md, "Which mode a run takes".
+        # Packs of 1 and 8 (MLP), 1 and 2 (CNN), timed in turn: docs/speed.md, "Which mode a run takes".
         speeds={
             "dense": Speed(
                 width={"eager": 16, "compiled": 8, "kernels": 8},
@@ -191,14 +200,14 @@ AVX512 = Figures(
             ),
             "boards": BOARDS,
         },
-        basis="shipped: measured on one core of an Intel Xeon with AVX-512, boards on one of an AMD EPYC, as "
-        "docs/speed.md has it; not measured here",
+        basis="shipped: measured on one core of an Intel Xeon with AVX-512, boards on one core of an AMD EPYC "
+        "(docs/speed.md); not measured here",
     ),
     rules=RULES_ON_A_CPU,
 )
 GPU = Figures(
     Calibration(
-        # docs/speed.md, "On a GPU": packs of 16, 64, 256 and 512 compiled, of 1 and 64 eager; of the CNN of 16 and 64,
+        # docs/speed.md, "On a GPU": MLP packs of 16, 64, 256 and 512 compiled, 1 and 64 eager; CNN packs of 16 and 64
         # compiled.
         speeds={
             "dense": Speed(
@@ -210,7 +219,7 @@ GPU = Figures(
                 width={"eager": 32, "compiled": 64},
                 step_seconds={"eager": 1.2e-2, "compiled": 6e-4},
                 flops={"eager": 4.5e12, "compiled": 1e13},
-                memory=1.1,  # 1.05 on an H200, by what make test-gpu looks at
+                memory=1.1,  # make test-gpu measures 1.05 on an H200
             ),
             # Rainbow with network=small_impala in packs of 16 and 64, compiled; eager as above.
             "boards": Speed(
@@ -220,8 +229,9 @@ GPU = Figures(
                 memory=3.0,
             ),
         },
-        basis="shipped: of an NVIDIA H200, as docs/speed.md has it; not measured here",
+        basis="shipped: measured on an NVIDIA H200 (docs/speed.md); not measured here",
     ),
-    # The first worker compiles, and later ones find its graphs on the disk: some 2,000 updates of the yardsticks.
+    # The first worker compiles, and later workers find its graphs on the disk. The saving corresponds to some 2,000
+    # updates of the yardsticks.
     rules={name: Rule("compiled", 15.0) for name in ("dense", "convolving", "boards")},
 )

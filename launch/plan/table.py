@@ -1,4 +1,4 @@
-"""The plan for people, as `dry_run=true` prints it: packs, times, and the space that runs take on the disk."""
+"""The plan as `dry_run=true` prints it: packs, times, and the space that runs take on the disk."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,18 +18,18 @@ from plasticity_lab.run import Run
 
 PRINTED_WIDTH = 120
 BLOCK = 4096
-"""Bytes of a disk's block; a small file or a folder takes one."""
+"""Bytes of a disk block; a small file or a folder takes one block."""
 METRICS_BYTES, ROW_BYTES = 3_000, 20
-"""metrics.parquet: bytes of an empty file, and of each row. Measured with two floats a row that do not compress."""
+"""metrics.parquet: bytes of an empty file, and of each row. Measured with two incompressible floats a row."""
 LOOKED_BYTES = 8
-"""A number of a diagnostic, which does not compress either."""
+"""Bytes of a number of a diagnostic, which does not compress either."""
 RECORD_BYTES = 5_000
-"""record.json: science, provenance, and the declaration of the measurements."""
+"""Bytes of record.json: science, provenance, and the declaration of the measurements."""
 WEIGHTS_BYTES = 4_000
 STATISTICS_BYTES, TENSOR_BYTES = 700, 350
 """statistics.pt: bytes of an empty file, and of each tensor in addition to its numbers. Measured."""
 WHILE_WRITTEN = 1
-"""A memory that replaces a log: both are on the disk until the checkpoint names the memory."""
+"""While a replay memory replaces a log, both are on the disk until the checkpoint names the memory."""
 
 
 def print_plan(
@@ -43,7 +43,7 @@ def print_plan(
 ) -> None:
     """Prints a line for each group of equal packs, then the sums; times are estimates by the calibration.
 
-    finished: the number of other runs, which are finished. workers: how many train at once.
+    finished: the number of other runs, which are finished. workers: the number of workers that train at once.
     """
     console = Console(width=None if Console().is_terminal else PRINTED_WIDTH)
     if packs:
@@ -76,12 +76,12 @@ def _reason(pack: Pack, runs: Mapping[str, Run], resources: Resources, settings:
 
 
 def training_seconds(packs: Sequence[Pack], workers: int) -> float:
-    """Wall clock until that many workers have trained all packs, of which there is at least one."""
+    """Wall-clock seconds until `workers` workers have trained all packs.  packs: at least one."""
     return makespan([0.0] * min(workers, len(packs)), [pack.seconds for pack in packs])
 
 
 def _length(packs: Sequence[Pack]) -> str:
-    """The steps of all runs together, by unit."""
+    """The total steps of all runs, in words, for each unit."""
     sums = Counter[str]()
     for pack in packs:
         sums[pack.unit] += pack.run_steps
@@ -91,7 +91,7 @@ def _length(packs: Sequence[Pack]) -> str:
 def _table(packs: Sequence[Pack]) -> Table:
     units = {pack.unit for pack in packs}
     mixed = len(units) > 1
-    # A run's updates decide its mode. A classifier's updates are its steps, and need no column.
+    # A run's updates decide its mode. A classifier's updates equal its steps, and need no column.
     updates = ["updates a run"] if any(pack.updates != pack.steps for pack in packs) else []
     length = "length of a run" if mixed else f"{units.pop()} a run"
     table = Table(box=None, header_style="bold", pad_edge=False)
@@ -113,10 +113,10 @@ def _table(packs: Sequence[Pack]) -> Table:
 def store_bytes(
     packs: Sequence[Pack], runs: Mapping[str, Run], save_weights: str, cost_of: CostOf, every: int = 1
 ) -> int:
-    """Bytes on the disk of the packs' runs: record, metrics, and the kept weights with their statistics.
+    """Bytes that the packs' runs take on the disk: record, metrics, and the kept weights with their statistics.
 
-    every: with save_weights=tasks, weights are kept after every `every`-th task too. Neither checkpoints, which are
-    removed again, nor the observations that are kept with the weights of tasks are counted.
+    every: with save_weights=tasks, weights are also kept after every `every`-th task. Not counted: checkpoints, which
+    are removed again, and the observations that are kept with the weights of tasks.
     """
     total = 0
     for pack in packs:
@@ -134,6 +134,6 @@ def store_bytes(
 
 
 def memory_bytes(packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: CostOf, at_once: int) -> int:
-    """The most bytes that replay memories take on the disk, while that number of packs is trained at a time."""
+    """The most bytes that replay memories take on the disk.  at_once: the number of packs that train at once."""
     full = sorted((pack.width * cost_of(runs[pack.runs[0]]).bulk_bytes for pack in packs), reverse=True)
     return int((GROWN + WHILE_WRITTEN) * sum(full[:at_once]))

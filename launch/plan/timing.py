@@ -1,4 +1,4 @@
-"""Timing several contenders in turn, again and again, so that a disturbance of the machine hits all of them."""
+"""Times several contenders in turn, repeatedly, so that a disturbance of the machine affects all of them."""
 
 import contextlib
 import os
@@ -12,8 +12,9 @@ from typing import Any
 class Contender:
     """Code to be timed, in bursts of steps.
 
-    facts: network, activation, mode, width … as the report shows them. run_steps: of one burst. burst: takes it, and
-    returns when all is computed. processes: the number at work. busy: CPU seconds that they have used so far.
+    facts: network, activation, mode, width … for the report. run_steps: the run-steps of one burst. burst: runs one
+    burst and returns when all is computed. processes: the number of processes at work. busy: the CPU seconds that they
+    have used so far.
     """
 
     name: str
@@ -26,7 +27,10 @@ class Contender:
 
 @dataclass
 class Timing:
-    """Seconds of one contender's bursts: by the wall clock, and of CPU time. first: the first call, which compiles."""
+    """Seconds of one contender's bursts.
+
+    wall, busy: wall-clock and CPU seconds of each burst. first: wall-clock seconds of the first call, which compiles.
+    """
 
     contender: Contender
     first: float = 0.0
@@ -34,7 +38,7 @@ class Timing:
     busy: list[float] = field(default_factory=list)
 
     def burst(self) -> None:
-        """Takes one burst and keeps its seconds."""
+        """Runs one burst and stores its seconds."""
         wall, busy = time.perf_counter(), self.contender.busy()
         self.contender.burst()
         self.wall.append(time.perf_counter() - wall)
@@ -42,7 +46,7 @@ class Timing:
 
 
 def interleaved(contenders: Sequence[Contender], repeats: int) -> list[Timing]:
-    """A B C A B C …: `repeats` bursts of each, after a first one that is not counted."""
+    """Times bursts in the order A B C A B C …: `repeats` bursts of each, after an uncounted first burst."""
     timings = [Timing(contender) for contender in contenders]
     for timing in timings:
         timing.burst()
@@ -55,13 +59,13 @@ def interleaved(contenders: Sequence[Contender], repeats: int) -> list[Timing]:
 
 
 def on(device: str) -> contextlib.AbstractContextManager[None]:
-    """Around a measurement on a device: keeps that on a CPU to one core."""
+    """Around a measurement on a device. A measurement on a CPU is pinned to one core."""
     return one_core() if device == "cpu" else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def one_core() -> Iterator[None]:
-    """Keeps threads that start inside on one core, those of libraries included, if the system can do that."""
+    """Pins threads that start inside, libraries' threads included, to one core, if the system supports that."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
