@@ -1,1 +1,1 @@
-"""Classes from outside the package, checked before their first pack: names of verbs, shapes, and packed = alone."""
+"""Classes from outside the package, checked before their first pack: names of methods, shapes, and packed = alone."""

@@ -65,7 +65,7 @@ def check_own_classes(runs: Sequence[Run], settings: Settings, command: Sequence
 
 
 def checked(own: OwnClass, settings: Settings) -> Checked:
-    """Tries everything on one class: its names, and if these are in order, small packs of it."""
+    """Tries everything on one class: its names, and if these are right, small packs of it."""
     contract = contract_of(own.cls)
     built = own.run.component(own.group)
     faults = [*misnamed(own.cls, contract, built), *uncallable(own.cls, contract), *idle(own.cls, contract)]
@@ -73,7 +73,7 @@ def checked(own: OwnClass, settings: Settings) -> Checked:
     if faults:
         lines += [_line("the same", fault) for fault in faults[1:]]
         return Checked(own, [*lines, "not trained: a method with a wrong name would not be called."], [], faults)
-    from launch.own_classes.proof import proved  # torch: a misspelt verb need not wait for it
+    from launch.own_classes.proof import proved  # torch: a misspelt name need not wait for it
     from plasticity_lab.data.folder import data_folder
 
     proof = proved(own, data_folder(settings.data))
@@ -100,7 +100,7 @@ def _line(title: str, fault: Fault | None) -> str:
 
 
 def mark(own: OwnClass) -> None:
-    """Marks a class as in order; if the cache cannot be written, it is checked again next time."""
+    """Marks a class as passed; if the cache cannot be written, it is checked again next time."""
     with contextlib.suppress(OSError):
         _mark(own).parent.mkdir(parents=True, exist_ok=True)
         _mark(own).touch()

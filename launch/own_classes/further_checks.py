@@ -26,10 +26,10 @@ RUNS, ROWS = 30, 12
 
 
 def depends_on_place(own: OwnClass, tiny: Tiny, learner: Learner) -> Fault | None:
-    """The fault of an activation whose values or gradients have other bits in a pack than alone; else None.
+    """The fault of an activation with other bits in a pack than alone, in values or gradients; None if they are equal.
 
-    A few updates of a small pack seldom meet the one number in twenty that some of torch's functions (sigmoid,
-    softplus, elu) compute otherwise in the last, incomplete vector of a tensor.
+    Some of torch's functions (sigmoid, softplus, elu) compute the last, incomplete vector of a tensor differently. Only
+    one number in twenty differs, so a few updates of a small pack seldom show it.
     """
     runs = [tiny.runs[number % len(tiny.runs)] for number in range(RUNS)]
     parts = parts_of(runs)
@@ -51,7 +51,7 @@ def depends_on_place(own: OwnClass, tiny: Tiny, learner: Learner) -> Fault | Non
                 if ours[0].numpy().tobytes() != theirs[k].numpy().tobytes():
                     what = (
                         f"its {name} has other bits at place {k + 1} of {RUNS} than alone; torch's sigmoid, silu, elu, "
-                        "celu, selu and softplus depend on the place, and docs/recipes/activation.md says what does not"
+                        "celu, selu and softplus depend on the place; docs/recipes/activation.md names others"
                     )
                     return Fault(what, place_of(own.cls, "__call__"))
     return None
@@ -72,7 +72,7 @@ def _computed(
 
 
 def changes_padding(own: OwnClass, tiny: Tiny, learner: Learner) -> Fault | None:
-    """The fault of a class that changes the zero columns with which narrow layers are filled up; else None."""
+    """The fault of a class that changes the zero columns that fill up narrow layers; None if they stay zero."""
     model = agent_of(tiny.runs[0]).model(parts_of(tiny.runs), tiny.resource)
     weights = learner.weights()
     for layer in map(linear_of, model.design.layers):

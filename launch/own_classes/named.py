@@ -101,7 +101,7 @@ def place(what: Any) -> str:
 
 
 def place_of(cls: type, name: str) -> str:
-    """The place of a class's member: the line of a method, else the line of the class."""
+    """The place of a class's member: the line of a method; for other members, the line of the class."""
     for base in own_bases(cls):
         member = vars(base).get(name)
         if member is not None:

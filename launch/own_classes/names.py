@@ -1,8 +1,8 @@
 """The names of a class, read without calling it: methods that are never called, and methods that cannot be called.
 
-A public name is in order if the contract has it, if it is a setting, or if the class's own file reads it anywhere:
-then it is a helper. A name that is never read is refused if it resembles a name of the contract, or if it takes the
-arguments of a method of the contract.
+A public name is right if the contract has it, if it is a setting, or if the class's own file reads it anywhere: then it
+is a helper. A name that is never read is refused if it resembles a name of the contract, or if it takes the arguments
+of a method of the contract.
 """
 
 import ast
@@ -168,7 +168,7 @@ def _signature(member: Any) -> list[inspect.Parameter] | None:
 
 
 def _same_arguments(member: Any, contract: Mapping[str, Any]) -> str | None:
-    """The verb with the arguments of a method; None if there is none, or if it is no method."""
+    """The contract's method with the same arguments as this one; None without a match, or if this is no method."""
     arguments = _arguments(member)
     return next((verb for verb in contract if arguments and _arguments(contract[verb]) == arguments), None)
 

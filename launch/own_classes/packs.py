@@ -130,9 +130,9 @@ class Packs:
     ) -> list[list[Event]]:
         """The events of each run of a pack.
 
-        numbers: of the small runs in it. interrupted: whether it is stopped and resumed after every part. without:
-        whether the intervention is left out. scaled: position in the pack → the scale of this run's parameters.
-        Raises NoParameters.
+        numbers: its small runs, by position in `tiny.runs`. interrupted: whether it is stopped and resumed after every
+        part. without: whether the intervention is left out. scaled: position in the pack → the scale of this run's
+        parameters. Raises NoParameters.
         """
         runs = [self.tiny.runs[number] for number in numbers]
         events, checkpoint = _Events(runs, interrupted), None

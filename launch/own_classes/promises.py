@@ -34,7 +34,7 @@ class BrokenPromise(Exception):
 
 
 class Watched:
-    """A component whose methods' results are checked.  asked: how often each method was called."""
+    """A component that checks the results of its methods.  asked: method → the number of its calls."""
 
     def __init__(self, component: Any) -> None:
         self._component = component

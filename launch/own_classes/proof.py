@@ -48,10 +48,10 @@ OTHER_PROCESS = (
 
 @dataclass(frozen=True)
 class Case:
-    """One pack whose runs must have the numbers that they have alone.
+    """One pack; its runs must have the same numbers as alone.
 
-    title: the pack in words. runs: the small runs in it. why: the meaning of a difference. scaled: position in the
-    pack → the scale of this run's parameters; the numbers of a scaled run are not compared.
+    title: the pack in words. runs: the small runs in it. why: the meaning of a difference. scaled: position in the pack
+    → the scale of this run's parameters; the numbers of a scaled run are not compared.
     """
 
     title: str
@@ -76,10 +76,10 @@ AFRESH = Case("in a fresh process, after the pack of other runs of another lengt
 
 
 class Proof:
-    """The trials of a class.  folder: of the data.
+    """The trials of a class.
 
-    description: of the small runs. outcomes: (title, its fault or None). notes: trials that were impossible, and facts
-    worth knowing.
+    folder: contains the data sets. description: the small runs in words. outcomes: (title, its fault or None). notes:
+    trials that were impossible, and facts worth knowing.
     """
 
     def __init__(self, own: OwnClass, folder: Path) -> None:
@@ -94,9 +94,9 @@ class Proof:
         return [fault for _, fault in self.outcomes if fault is not None]
 
     def try_small_pack(self, number: int, tiny: Tiny) -> bool:
-        """Whether runs of one small pack could be trained; adds all outcomes, or else the reason.
+        """Whether runs of one small pack could be trained; adds all outcomes, or the reason if they could not.
 
-        number: of the pack among `tinies`. Raises PlasticityError.
+        number: the pack's position among `tinies`. Raises PlasticityError.
         """
         packs = self._packs = Packs(self.own, tiny)
         self.description, self.notes, self.outcomes = tiny.description, [], []
@@ -126,7 +126,7 @@ class Proof:
         self.outcomes.append((title, fault))
 
     def _compare(self) -> None:
-        """Adds the outcomes of the learner's names, of every case and of the further checks."""
+        """Adds the outcomes for the learner's names, for every case, and for the further checks."""
         own, packs = self.own, self._packs
         learner = type(packs.learner)
         if is_own(learner):
@@ -163,7 +163,7 @@ class Proof:
         self._add(case.title, fault)
 
     def _compare_afresh(self, number: int) -> None:
-        """Adds the outcome of a fresh process.  number: of the small pack."""
+        """Adds the outcome in a fresh process.  number: the small pack's position among `tinies`."""
         alone = [digested(events) for events in self._alone]
         try:
             packed = trained_afresh(self.own, self.folder, number, AFRESH.runs, after=True)
@@ -227,7 +227,7 @@ class Proof:
 def proved(own: OwnClass, folder: Path) -> Proof:
     """Trains small packs of the class and compares them with the runs alone, bit for bit, in eager mode on the CPU.
 
-    folder: of the data.
+    folder: contains the data sets.
     """
     fresh.begin()
     proof = Proof(own, folder)

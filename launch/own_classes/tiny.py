@@ -43,8 +43,11 @@ CAPS: Mapping[str, Mapping[str, int]] = {
     "intervention": {"every": 4},
     "network": {"width": 13, "channels": 5},
 }  # fmt: skip
-"""How large a setting of that name may be in the check, in any class. Odd numbers on purpose: a batch of 9, a last one
-of 3 and a width of 13 leave incomplete vectors, in which some functions of torch have other bits."""
+"""The largest value of a setting with that name in the check, in any class.
+
+The numbers are odd on purpose: a batch of 9, a last batch of 3 and a width of 13 leave incomplete vectors. Some
+functions of torch have other bits in these.
+"""
 AT_LEAST = {"tasks": 2, "epochs": 2}
 """The least of a benchmark, even if its settings are less: a number that is kept for too long shows between two tasks,
 and when a run is interrupted in the middle of one.
@@ -85,10 +88,10 @@ class Tiny:
 
 
 def tinies(own: OwnClass, folder: Path) -> Iterator[Tiny]:
-    """Small packs for a class, each a little less small: the first that can be trained is taken.
+    """Small packs for a class, each larger than the one before; the check uses the first that can be trained.
 
-    A network may need an even width, a benchmark more images; only their length is never the command's own.
-    Raises DataError if the class is a benchmark whose data are not in the folder, ConfigError if nothing fits.
+    A network may need an even width, a benchmark more images. Only their length is never the command's own. Raises
+    DataError if the class is a benchmark and its data are not in the folder, ConfigError if nothing fits.
     """
     of_length = {"benchmark": {name: CAPS["benchmark"][name] for name in LENGTHS}}
     smaller = (CAPS, {**CAPS, "network": {}}, {**CAPS, "network": {}, own.group: of_length.get(own.group, {})})

@@ -1,1 +1,1 @@
-"""hyperparams=search: asks for trials, has them trained as a sweep, and asks for the next by what they came to."""
+"""hyperparams=search: proposes trials, has them trained as a sweep, and proposes the next by the results."""

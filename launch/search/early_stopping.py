@@ -33,7 +33,7 @@ class Medians:
         self._courses: dict[str, Mapping[int, float]] = {}
 
     def rules(self, study: Study, before: Sequence[Trial], trials: Sequence[Trial]) -> dict[str, StopRule]:
-        """Run → its rule.  before: the trials of earlier batches of the study; trials: of the next batch."""
+        """Run → its rule.  before: the trials in earlier batches of the study. trials: the next batch's."""
         if not study.measure.better:
             return {}
         of_seed = [self._rule(study, before, seed) for seed in range(study.seeds)]
@@ -76,6 +76,6 @@ class Medians:
 
 
 def parts(tasks: int) -> list[int]:
-    """The positions of the tasks after which a run of so many tasks is compared."""
+    """The positions of the tasks after which a run of `tasks` tasks is compared."""
     ends = (-(-tasks * part // PARTS) for part in range(1, PARTS))
     return [end - 1 for end in dict.fromkeys(ends) if 0 < end < tasks]

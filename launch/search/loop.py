@@ -1,4 +1,4 @@
-"""The way of a search: propose a batch, have it trained as a sweep, and propose the next by what all have come to."""
+"""The loop of a search: propose a batch, have it trained as a sweep, and propose the next by all results."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -20,11 +20,11 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 Launch = Callable[[Sequence[Run], Settings], None]
-"""Trains runs to their end, or gives them to a cluster; raises SweepFailed where some have none."""
+"""Trains runs to their end, or gives them to a cluster; raises SweepFailed if some of them do not finish."""
 AtOnce = Callable[[Run, Settings], int]
 """How many runs like one are trained at once: a pack of them, or one by each worker."""
 FEWEST_BATCHES = 4
-"""A search that trains all at once learns nothing of what it has tried."""
+"""A search that trains all trials at once learns nothing from their results."""
 
 
 class Searcher:
@@ -163,15 +163,15 @@ class Searcher:
         return self.search.settings.model_copy(update={"stopping": batch.stopping})
 
     def _runs(self, batch: Batch) -> list[Run]:
-        """The runs of a batch.  Raises ConfigError where its settings are others today."""
+        """The runs of a batch.  Raises ConfigError if the current code gives its settings other ids."""
         runs = []
         for trial in batch.trials:
             if trial.refused is None:
                 found = self.search.studies[trial.study].runs_of(trial.values)
                 if [run.id for run in found] != list(trial.runs):
                     raise ConfigError(
-                        f"The trial {words_of(trial.values)} is another run by today's code than when it was proposed; "
-                        f"where {self.store.search_folder(self.search.id)} is taken away, the search begins anew."
+                        f"The current code makes another run of the trial {words_of(trial.values)} than when it was "
+                        f"proposed; without {self.store.search_folder(self.search.id)}, the search starts over."
                     )
                 runs += found
         return merged(runs)

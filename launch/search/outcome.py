@@ -14,7 +14,7 @@ from plasticity_lab.records.store import Store
 
 
 def words_of(values: Mapping[str, object]) -> str:
-    """The values of a trial as a command has them."""
+    """The values of a trial as words of a command line."""
     return " ".join(f"{key}={spelled(value)}" for key, value in values.items())
 
 
@@ -48,7 +48,7 @@ def say_best(search: Search, store: Store, batches: Sequence[Batch], results: Re
     fresh = ",".join(str(seeds[-1] + more) for more in (1, 2, 3))
     say(
         f"These means come from the seeds that selected. On new ones: the same command with hyperparams=selected "
-        f"seed={fresh}, without what was searched. How much is luck: python -m analysis table selected"
+        f"seed={fresh}, without the searched settings. How much is luck: python -m analysis table selected"
         f"{store_option(store)}"
     )
 

@@ -30,8 +30,8 @@ def new_trials(
 ) -> list[Trial]:
     """At most `count` trials with other runs than those before; fewer if no more are found.
 
-    at: the number of the study in its search. before: its earlier trials. proposed: values by the sampler, without
-    end. seed: of the batch; it orders the combinations of a finite space, taken when the sampler repeats itself.
+    at: the number of the study in its search. before: its earlier trials. proposed: values by the sampler, without end.
+    seed: the batch's; it shuffles the combinations of a finite space, used if the sampler repeats itself.
     """
     if count < 1:
         return []
@@ -70,7 +70,7 @@ def _trial(study: Study, at: int, values: Mapping[str, Any]) -> Trial:
 def ask(space: Space, told: Sequence[Told], better: Better, sampler: str, seed: str) -> Iterator[dict[str, Any]]:
     """The values of the next trials, setting → value, without end; they may repeat each other.
 
-    told: all trials before, in their order. seed: of the batch.  Raises ConfigError if Optuna is not installed.
+    told: all trials before, oldest first. seed: the batch's. Raises ConfigError if Optuna is not installed.
     """
     try:
         import optuna  # an extra, and a slow one
