@@ -1,1 +1,1 @@
-"""`make bench`: how fast the packed engine is beside the script people write, beside JAX, and the machine's limit."""
+"""`make bench`: the speed of the packed engine, compared with the script people write, JAX, and the machine's limit."""

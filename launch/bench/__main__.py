@@ -2,8 +2,8 @@
 
     python -m launch.bench [--quick] [--networks mlp] [--widths 1,2,4,8,16] [--device cpu|cuda] [--out FOLDER]
 
-Measures the packed engine beside the script that people write and beside JAX, in turns, and leaves a table and a JSON
-file. It needs torch and numpy; JAX (the `bench` extra) and records (pyarrow) are measured where they are installed.
+Measures the packed engine, the script that people write and JAX, in turns, and leaves a table and a JSON file. It needs
+torch and numpy; JAX (the `bench` extra) and records (pyarrow) are measured if they are installed.
 """
 
 import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)

@@ -25,11 +25,11 @@ from plasticity_lab.records.rows import Position
 from plasticity_lab.run import Run
 
 ENDLESS = 10**9
-"""Steps of a task that no bench comes to the end of; the plain PPO gets as many."""
+"""More steps of a task than any bench takes; the plain PPO gets the same number."""
 ALONE_STEPS = 500
 """Steps of each environment in a burst without learning."""
 BENCHMARKS = {"small_impala": "games", "nature": "catch_84", "impala": "catch_84"}
-"""Network → what it plays: boards of 10 × 10, or 84 × 84 pixels in four frames."""
+"""Network → the benchmark that it plays: boards of 10 × 10, or 84 × 84 pixels in four frames."""
 HEADS = {
     "flattened": (),
     "SoftMoE-1": ("head=softmoe",),
@@ -42,7 +42,7 @@ HEADS = {
 CAPACITY, HISTORY = 100_000, 200
 """Steps that a replay memory holds, and steps acted before the first update."""
 ACTING, ENVIRONMENT, MEMORY, UPDATE = SHARES = ("acting", "environment", "memory", "update")
-"""The parts into which the time of a burst is divided; the remainder belongs to none of them."""
+"""The parts of a burst's time that are measured; the remainder belongs to none of them."""
 
 
 class Standing:
@@ -143,8 +143,8 @@ def _actions(body: Body, width: int) -> Iterator[NDArray[np.float32]]:
 class PackedRainbow:
     """A pack of runs of `agent=rainbow`; a burst is a chunk of steps with its updates.
 
-    updates: of a run in a burst. seconds: of all bursts but the first, for each of SHARES and in all. These are CPU
-    seconds; on a GPU, which works asynchronously, seconds by the wall clock.
+    updates: per run in a burst. seconds: summed over all bursts but the first, for each of SHARES and in all. These are
+    CPU seconds; on a GPU, which works asynchronously, seconds by the wall clock.
     """
 
     def __init__(self, runs: Sequence[Run], mode: str, device: str) -> None:

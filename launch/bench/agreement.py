@@ -41,7 +41,7 @@ from plasticity_lab.records.stage_returns import FINAL
 PUBLISHED = {"HalfCheetah-v4": (1442.64, 46.03), "Walker2d-v4": (2287.95, 571.78), "Hopper-v4": (2382.86, 271.74)}
 """Mean and SD after a million steps, 3 seeds.  Source: CleanRL, docs/benchmark/ppo_continuous_action.md."""
 SAME_RULES = {"HalfCheetah-v4": "HalfCheetah-v5"}
-"""Bodies of which two versions have the same rules; returns of other versions cannot be compared."""
+"""Environments with the same rules in two versions; returns of other versions cannot be compared."""
 TITLES = {"ppo_cleanrl": "PPO", "sac": "SAC"}
 """The agents, and their names in figures."""
 NAMES = {"packed": "packed", "plain": "plain script", "cleanrl": "CleanRL's own script"}
@@ -59,8 +59,9 @@ ROLLED = re.compile(r"^SPS: ", re.MULTILINE)
 class ReturnCurve:
     """The returns of one run.
 
-    steps: of the whole run. final: the mean return of the episodes that ended in its last part. course (`POINTS`,): the
-    mean of each of a number of equal parts; nan if no episode ended there. source: where the run's numbers come from.
+    steps: the length of the run. final: the mean return of the episodes that ended in its last part. course
+    (`POINTS`,): the mean return in each of `POINTS` equal parts of the run; nan if no episode ended there. source: the
+    origin of the run's numbers.
     """
 
     steps: int
@@ -70,7 +71,7 @@ class ReturnCurve:
 
     @classmethod
     def of(cls, step: NDArray[np.float64], returns: NDArray[np.float64], steps: int, source: Mapping[str, Any]) -> Self:
-        """From its episodes: the steps at which they ended, and their returns."""
+        """The curve of a run from its episodes.  step: each episode's end. returns: each episode's return."""
         places = np.minimum((step - 1) * POINTS // steps, POINTS - 1).astype(int)
         sums, counts = np.bincount(places, returns, POINTS), np.bincount(places, minlength=POINTS)
         course = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
@@ -82,9 +83,9 @@ Curves = Mapping[str, list[ReturnCurve]]
 
 
 def read(path: Path, reader: Callable[[Path], dict[str, list[ReturnCurve]]]) -> dict[str, list[ReturnCurve]]:
-    """The runs that the reader finds, or those in a file of JSON that `kept` made.
+    """The runs that the reader finds, or the runs in a JSON file that `kept` made.
 
-    Raises ConfigError if there are none; DamagedFile if the file cannot be read.
+    Raises ConfigError if the file does not exist, or if the reader finds none; DamagedFile if the file cannot be read.
     """
     if path.suffix != ".json":
         return reader(path)
@@ -107,7 +108,7 @@ def kept(curves: Curves) -> bytes:
 
 
 def packed(store: Path, agent: str = "ppo_cleanrl") -> dict[str, list[ReturnCurve]]:
-    """The agent's finished runs in a store, on one body each.  Raises ConfigError if there are none."""
+    """The agent's finished runs in a store, on one environment each.  Raises ConfigError if the store has none."""
     runs, metrics = load(store, where={"agent": agent, "status": "done", "benchmark.tasks": 1})
     episodes = metrics.filter(pl.col("kind") == "episode").select("run", "step", "return").collect()
     ends = metrics.filter(pl.col("kind") == "task").select("run", "step").collect()

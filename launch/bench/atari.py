@@ -1,9 +1,9 @@
-"""Frames of Atari in a CPU second: as runs have them, beside ale-py's own vector environment and EnvPool where it is.
+"""Frames of Atari in a CPU second: our runs', compared with ale-py's vector environment and EnvPool if installed.
 
     python -m launch.bench.atari [--games pong,breakout] [--copies 8] [--steps 400] [--repeats 3] [--out FOLDER]
 
-Random actions, in turns; a step is four frames of every copy. Ours give each episode a seed of its own, which loads the
-game anew; ale-py's own goes on with the same. EnvPool has another engine of the emulator: its frames are others.
+Random actions, in turns; a step is four frames of every copy. Ours give each episode a separate seed, which reloads the
+game; ale-py's environment keeps its seed. EnvPool has another engine of the emulator, so its frames differ.
 """
 
 import argparse

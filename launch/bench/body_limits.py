@@ -1,11 +1,11 @@
-"""How near PPO can come, on one core, to the rate at which that core steps a body with nothing learned.
+"""The highest speed of PPO on one core, as a share of the core's rate of stepping an environment without learning.
 
     python -m launch.bench.body_limits [--bodies hopper,ant] [--width 8]
 
-With CleanRL's settings every step of a body is acted on once and learned from ten times, in minibatches of 64. The time
-of that cannot be less than its matrix products take, and Adam's memory. Both are measured here: the products at the
-rate of the core's fastest one, and as torch's batched products of just these shapes take them. What else is to be done
-(activations, the loss, normalisation, episodes) is left out, so that the shares are bounds from above.
+With CleanRL's settings PPO acts once in every step and learns from it ten times, in minibatches of 64. This takes at
+least the time of its matrix products and of Adam's memory traffic. Both are measured here: the products at the core's
+fastest rate, and as torch's batched products of exactly these shapes. All other work (activations, the loss,
+normalisation, episodes) is left out, so the shares are upper bounds.
 
 Legend: K runs of a pack, I inputs and O outputs of a layer.
 """
@@ -30,7 +30,7 @@ from plasticity_lab.records.provenance import cpu_model
 from plasticity_lab.stacking.run_axis import aligned
 
 WIDTH = 64
-"""Of the two hidden layers of policy and value."""
+"""The width of the two hidden layers of policy and value."""
 BURST, ROUNDS = 20, 15
 UPDATES = EPOCHS / MINIBATCH
 """A step: each is learned from in ten minibatches, of 64 steps each."""

@@ -1,4 +1,4 @@
-"""A pack's copies of a body stepped by several processes, beside the same steps in this process alone.
+"""A pack's copies of an environment stepped by several processes, compared with the same steps in this process alone.
 
     python -m launch.bench.body_processes [--bodies hopper,ant] [--copies 8] [--processes 2]
 
@@ -28,7 +28,7 @@ STEPS, ROUNDS = 20, 40
 
 
 class Timed:
-    """One way of stepping them.  wall (STEPS,): of each step its fastest. busy: CPU seconds of each round."""
+    """One way to step the copies.  wall (STEPS,): the fastest time of each step. busy: CPU seconds of each round."""
 
     def __init__(self, simulation: Simulation, copies: int, cpu: Callable[[], float]) -> None:
         self.simulation, self.cpu = simulation, cpu

@@ -14,19 +14,19 @@ from plasticity_lab.records.provenance import provenance
 MODES = ("eager", "compiled", "kernels")
 PARTS = ("widths", "activations", "interventions", "records", "processes", "bodies", "values", "heads")
 STANDING = "standing"
-"""A body that does not move: it shows what the agent costs by itself."""
+"""An environment that does not move: only the agent's own cost remains."""
 MUJOCO = ("halfcheetah", "hopper", "walker2d", "ant", "humanoid")
 BODIES = (*MUJOCO, STANDING)
-"""Of the part `bodies`."""
+"""The choices of the part `bodies`."""
 VALUE_NETWORKS = ("small_impala", "nature", "impala")
-"""Of the parts `values` and `heads`."""
+"""The choices of the parts `values` and `heads`."""
 
 
 @dataclass(frozen=True)
 class Defaults:
     """Default choices for a kind of device; on a GPU they take ten minutes.
 
-    ppo_widths: of the first body. value_widths: by network. repeats: rounds.
+    ppo_widths: for the first of `bodies`. value_widths: by network. repeats: rounds.
     """
 
     parts: Sequence[str]
@@ -45,7 +45,7 @@ DEFAULTS = {
         bodies=BODIES,
         value_networks=VALUE_NETWORKS,
         ppo_widths=(1, 2, 4, 8, 16),
-        # Of pixels a pack gains little.
+        # With pixels a pack gains little.
         value_widths={"small_impala": (1, 2, 4, 8), "nature": (1, 2), "impala": (1, 2)},
         repeats=9,
     ),
@@ -64,10 +64,10 @@ DEFAULTS = {
 
 @dataclass(frozen=True)
 class Choices:
-    """The choices of a command line. modes: eager, compiled, kernels.
+    """The choices of a command line.
 
-    widths, steps: of packs and of a burst; None for each network's own. bodies: for PPO. value_networks: for value
-    agents.
+    modes: eager, compiled, kernels. widths, steps: a pack's widths and a burst's steps; None for each network's
+    defaults. bodies: for PPO. value_networks: for value agents.
     """
 
     networks: Sequence[str]
@@ -84,7 +84,7 @@ class Choices:
 
     @property
     def mode(self) -> str:
-        """The mode of comparisons that vary something else: compiled if asked for, else kernels, else eager."""
+        """The mode of comparisons that vary something else: compiled if asked for, otherwise kernels or eager."""
         return min(self.modes, key=("compiled", "kernels", "eager").index, default="eager")
 
     def widths_of(self, network: str) -> Sequence[int]:
@@ -93,7 +93,7 @@ class Choices:
 
     @property
     def defaults(self) -> Defaults:
-        """Of the device."""
+        """The defaults for the kind of the device."""
         return DEFAULTS[kind(self.device)]
 
     def width_of(self, network: str) -> int:
@@ -104,7 +104,7 @@ class Choices:
 
 
 def kind(device: str) -> str:
-    """Of a device: cpu or cuda."""
+    """The kind of a device: cpu or cuda."""
     return device.partition(":")[0]
 
 

@@ -21,8 +21,8 @@ from plasticity_lab.agents.supervised.workload import Packed, Workload
 class Comparison:
     """Timings of contenders that were measured in turn; ratios are against the first.
 
-    part: one of PARTS. clock: "busy" (CPU time, which other processes on the machine disturb less) or "wall".
-    limits: the machine's, and work: of a run-step; None if they were not measured.
+    part: one of PARTS. clock: "busy" (CPU time, which other processes on the machine disturb less) or "wall". limits:
+    the machine's. work: in a run-step. Both are None if they were not measured.
     """
 
     part: str
@@ -152,7 +152,7 @@ def _records(workload: Workload, choices: Choices) -> Comparison:
     # In short tasks the costs that do not depend on a task's length are visible.
     short = Workload(workload.network, workload.activation, steps=workload.burst // 10)
     timings = interleaved(contenders(short, choices.width_of(short.network), choices.device), choices.repeats)
-    name = f"{workload.network}, records and checkpoints off and on, beside short tasks"
+    name = f"{workload.network}, records and checkpoints off and on, with short tasks"
     return Comparison("records", name, timings, "wall")
 
 
@@ -204,7 +204,7 @@ def _heads(network: str, choices: Choices) -> Comparison:
 
 @contextmanager
 def _workers(workload: Workload, width: int, mode: str, bursts: int) -> Iterator[list[Contender]]:
-    """One worker process and two, as contenders, each of which trains a pack; their burst is `bursts` of a pack's."""
+    """Two contenders: one worker process, and two at once. Each process trains a pack, `bursts` bursts at a time."""
     context = multiprocessing.get_context("spawn")
     pipes = [context.Pipe() for _ in range(2)]
     lines = [ours for ours, _ in pipes]

@@ -1,9 +1,9 @@
-"""What compiling costs, and from how many updates on it pays.
+"""The cost of compiling, and the number of updates after which it pays.
 
     python -m launch.bench.compiling [--network mlp|cnn] [--activation relu] [--width 8]
 
 The graphs of a pack, the step's and the evaluation's, are compiled into an empty folder, then taken from there and
-from the process. CPU time, that of the C++ compiler included: on a busy machine all figures grow, their ratios less.
+from the process. CPU time includes the C++ compiler's. On a busy machine all figures grow, their ratios less.
 """
 
 import os
@@ -58,7 +58,7 @@ def main() -> int:
     eager = an_update(pack)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
-        # Another activation's graphs come first: they bear what a process needs once, whatever it compiles.
+        # Another activation's graphs come first: they bear the costs that a process has once, with any graphs.
         other = next(name for name in ACTIVATIONS if name != options.activation)
         first = begun(Workload(options.network, other), options.width, "compiled")[1] - without
         pack, cold = begun(workload, options.width, "compiled")
@@ -70,7 +70,7 @@ def main() -> int:
     print(f"{options.network}, {options.width} runs, load {os.getloadavg()[0]:.1f}; an update of the pack takes "
           f"{eager * 1e3:.2f} ms eager, {compiled * 1e3:.2f} ms compiled ({eager / compiled:.1f} ×)")  # fmt: skip
     print(f"compiling costs {first:.1f} s of CPU for the first graphs of a process, {cold:.1f} s for further ones, "
-          f"{loaded:.2f} s where they lie on the disk, none for a pack that shares them")  # fmt: skip
+          f"{loaded:.2f} s if they lie on the disk, none for a pack that shares them")  # fmt: skip
     saved = eager - compiled
     print(f"it has paid after {first / saved:,.0f}, {cold / saved:,.0f} and {loaded / saved:,.0f} "
           "updates of one pack")  # fmt: skip

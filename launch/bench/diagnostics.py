@@ -1,10 +1,10 @@
-"""What diagnostics cost beside the training that they look at, as shares of it within one process.
+"""The cost of diagnostics, as a share of the training that they measure, within one process.
 
     python -m launch.bench.diagnostics [--situations permuted_mnist,ppo] [--width 5] [--epochs 3] [--out FOLDER]
 
-Each set of diagnostics looks after each of a few epochs; CPU time of its looks is divided by that of the epoch's
-updates, and of a whole task's for sets that look when tasks end. Images are noise in the number and shape of the
-published ones, so that no data are needed; on a CPU our own kernels take the updates, where they are there.
+Each set of diagnostics measures after each of a few epochs. Its CPU time is divided by the CPU time of the epoch's
+updates, or of a whole task's updates for sets that measure when tasks end. Images are noise in the number and shape of
+the published ones, so that no data are needed. On a CPU our own kernels compute the updates if they are available.
 """
 
 import argparse
@@ -30,11 +30,11 @@ SITUATIONS: Mapping[str, tuple[str, ...]] = {
 }
 """Words of a command, all with Leaky-ReLU."""
 SETS = {"cheap": (), "gradients": (), "curvature": (), "curvature of all": ("diagnostics.block=all",)}
-"""Sets, each with further words. The first looks with each epoch, the others when tasks end."""
+"""Sets, each with further words. The first measures after each epoch, the others when tasks end."""
 
 
 def measured(words: tuple[str, ...], width: int, epochs: int) -> dict[str, float]:
-    """Milliseconds of CPU: of an epoch's updates, of a task's, and of a look of each set; medians over the epochs."""
+    """CPU milliseconds of an epoch's updates, a task's updates, and each set's measurement; medians over the epochs."""
     import torch
 
     from plasticity_lab.assembly import assembled, model_of, resources_or_outlines
@@ -59,7 +59,7 @@ def measured(words: tuple[str, ...], width: int, epochs: int) -> dict[str, float
 
 
 def _seconds(learner: Any, task: Any, sets: Mapping[str, Mapping[str, Any]], epochs: int) -> dict[str, list[float]]:
-    """CPU seconds of each epoch's updates, and of a look of each set after it; the first epoch warms up."""
+    """CPU seconds of each epoch's updates, and of each set's measurement after it; the first epoch warms up."""
     states = {name: each.start(learner.view(task)) for members in sets.values() for name, each in members.items()}
     taken: dict[str, list[float]] = {name: [] for name in ("epoch", *sets)}
     since = 0.0
@@ -84,7 +84,7 @@ def _seconds(learner: Any, task: Any, sets: Mapping[str, Mapping[str, Any]], epo
 
 
 def noise(resource: Any) -> Any:
-    """An image set with noise in place of its images, which may be black; what is none as it is."""
+    """An image set with noise in place of its images, which may be black; other resources unchanged."""
     import numpy as np
 
     if not hasattr(resource, "train_images"):
@@ -118,7 +118,7 @@ def _timed(options: argparse.Namespace) -> int:
         print(f"{name}, a pack of {options.width}: {own['epoch']:.0f} ms an epoch, {own['task']:,.0f} ms a task")
         for at, each in enumerate(SETS):
             whole, of = ("epoch", "an epoch") if at == 0 else ("task", "a task")
-            print(f"  {each}: {own[each]:.0f} ms a look, {own[each] / own[whole]:.1%} of {of}", flush=True)
+            print(f"  {each}: {own[each]:.0f} ms a measurement, {own[each] / own[whole]:.1%} of {of}", flush=True)
     write_result(options.out, "diagnostics", {"milliseconds": found, "width": options.width})
     return 0
 

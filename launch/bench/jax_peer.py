@@ -1,6 +1,6 @@
-"""The same step in JAX, as one writes it there: jit, scan over steps, vmap over runs where that pays, Adam by hand.
+"""The same step in JAX, in its usual style: jit, scan over steps, vmap over runs if that pays, Adam by hand.
 
-Imported only where JAX is installed.
+Imported only if JAX is installed.
 
 Legend: K runs, N images, D pixels, S steps, B examples of a batch.
 """
@@ -14,7 +14,7 @@ import numpy as np
 # One thread, as every contender has on a CPU; read when jax is imported.
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
-import jax  # pyright: ignore[reportMissingImports]: of the extra `bench`
+import jax  # pyright: ignore[reportMissingImports]: in the extra `bench`
 import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
 
 from plasticity_lab.agents.supervised.workload import L2_INIT, LEARNING_RATE, WHITE, Data, Workload

@@ -1,4 +1,4 @@
-"""Tiny runs on a Slurm cluster: packed into few workers, beside a job for each run.
+"""Tiny runs on a Slurm cluster: packed into few workers, compared with one job for each run.
 
     python -m launch.bench.jobs --partition cpu [--runs 2000] [--alone 100] [--out FOLDER]
 
@@ -24,7 +24,7 @@ ALONE = ("hydra/launcher=submitit_slurm", "hydra.launcher.cpus_per_task=1")
 
 
 def seconds_of(words: Sequence[str], runs: int, store: Store) -> float:
-    """Seconds of a command that must leave `runs` new records.  Raises RuntimeError with what went wrong."""
+    """Seconds of a command that must leave `runs` new records.  Raises RuntimeError with its stderr if it does not."""
     began = time.monotonic()
     command = [sys.executable, "-m", "plasticity_lab.main", *words, f"store={store.root}"]
     found = subprocess.run(command, capture_output=True, text=True)

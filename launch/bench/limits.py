@@ -28,9 +28,10 @@ class Work:
 
 @dataclass(frozen=True)
 class Limits:
-    """Rates of the machine, per second. flops: operations of the fastest kernel; products: of matrix products.
+    """Rates of the machine, per second.
 
-    bandwidth: width of the pack → bytes.
+    flops: operations of the fastest kernel. products: operations in matrix products. bandwidth: width of the pack →
+    bytes.
     """
 
     flops: float
@@ -55,7 +56,7 @@ def limits_of(workload: Workload, widths: list[int], device: str) -> Limits:
     parameters = work_of(workload).parameters
     products = max(rate_of_products(size, device) for size in SIZES[torch.device(device).type])
     return Limits(
-        # On some CPUs torch's matrix products leave half of what its convolutions show to be there.
+        # On some CPUs torch's matrix products reach half the rate of its convolutions.
         flops=max(products, rate_of_convolutions()) if device == "cpu" else products,
         products=products,
         bandwidth={width: bandwidth_of(width * parameters * STATE_BYTES, device) for width in widths},

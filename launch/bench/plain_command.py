@@ -15,7 +15,7 @@ from plasticity_lab.process.exits import status_of
 
 
 class PlainRun(Protocol):
-    """One run. step: taken so far. episodes: (step at which it ended, return, length) of all that have ended."""
+    """One run.  step: steps taken so far. episodes: the ended ones, each as (step of its end, return, length)."""
 
     step: int
     episodes: list[tuple[int, float, int]]
@@ -29,8 +29,8 @@ def command(
 ) -> int:
     """Reads the command line, trains, and returns the exit status.
 
-    name, docstring: of the script. begin: (Gymnasium's name of a body, seed, steps) → its run. steps: the default of
-    --steps. at_once: steps of a burst.
+    name, docstring: the script's. begin: (Gymnasium's name of an environment, seed, steps) → its run. steps: the
+    default of --steps. at_once: steps of a burst.
     """
     parser = parser_of(name, docstring)
     known = [body.gymnasium for body in BODIES.values() if body.gymnasium and not body.discrete]

@@ -36,7 +36,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     draw = torch.Generator().manual_seed(options.seed)
-    torch.manual_seed(options.seed)  # noqa: TID251 (a script of its own, which seeds as such scripts do)
+    torch.manual_seed(options.seed)  # noqa: TID251 (a separate script, which seeds as such scripts do)
     raw = options.data / "MNIST" / "raw"
     images, test = (
         read(raw / f"{part}-images-idx3-ubyte.gz", 16).view(-1, PIXELS).float() / 255 for part in ("train", "t10k")

@@ -2,8 +2,8 @@
 
     python -m launch.bench.plain_ppo --body HalfCheetah-v5 --seed 0 --out FOLDER [--steps 1000000]
 
-It has every detail of CleanRL's ppo_continuous_action (https://docs.cleanrl.dev/rl-algorithms/ppo/), and is what
-`agent=ppo_cleanrl` is compared with, in its curves and in its speed. It shares no code with the agent.
+It has every detail of CleanRL's ppo_continuous_action (https://docs.cleanrl.dev/rl-algorithms/ppo/). The curves and the
+speed of `agent=ppo_cleanrl` are compared with this script's. It shares no code with the agent.
 """
 
 import sys
@@ -43,15 +43,15 @@ def layer(inputs: int, outputs: int, gain: float = 2**0.5) -> nn.Linear:
 
 
 def network(inputs: int, outputs: int, gain: float) -> nn.Sequential:
-    """Two hidden layers of 64 units; gain: of the last layer's weights."""
+    """Two hidden layers of 64 units.  gain: scales the last layer's weights."""
     return nn.Sequential(layer(inputs, 64), nn.Tanh(), layer(64, 64), nn.Tanh(), layer(64, outputs, gain))
 
 
 class PlainPPO:
-    """One run of `total` steps. episodes: (step at which it ended, return, length) of all that have ended."""
+    """One run of `total` steps.  episodes: the ended ones, each as (step of its end, return, length)."""
 
     def __init__(self, gymnasium_id: str, seed: int, total: int) -> None:
-        torch.manual_seed(seed)  # noqa: TID251 (a script of its own, which seeds as such scripts do)
+        torch.manual_seed(seed)  # noqa: TID251 (a separate script, which seeds as such scripts do)
         self.shuffles = np.random.default_rng(seed)
         self.environment = environment(gymnasium_id)
         self.total, self.step = total, 0
@@ -86,7 +86,7 @@ class PlainPPO:
 
     @torch.no_grad()
     def act(self) -> None:
-        """Steps the environment for a rollout, and keeps what was seen in `store`."""
+        """Steps the environment for a rollout; observations, actions and rewards go into `store`."""
         store = self.store
         for at in range(ROLLOUT):
             store["observations"][at], store["dones"][at] = self.observation, self.done
@@ -127,7 +127,7 @@ class PlainPPO:
                 self.optimizer.step()
 
     def loss(self, rows: Tensor, advantages: Tensor, targets: Tensor) -> Tensor:
-        """The clipped objective and the clipped error of the value, of these rows of the rollout."""
+        """The clipped objective and the clipped error of the value, for these rows of the rollout."""
         store = self.store
         log_probs = self.policy(store["observations"][rows]).log_prob(store["actions"][rows]).sum(dim=1)
         ratio = (log_probs - store["log_probs"][rows]).exp()

@@ -1,7 +1,7 @@
 """The Rainbow that people write: one run, one environment, eager, nn.Module and torch.optim.Adam, a NumPy sum tree.
 
-It has the details of agent=rainbow (distributions, double, dueling, noisy, three-step returns, priorities), and is what
-that agent is compared with in its speed. It shares no code with the agent; the environment is the project's own.
+It has the details of agent=rainbow (distributions, double, dueling, noisy, three-step returns, priorities); the speed
+of that agent is compared with this script's. It shares no code with the agent; the environment is the project's.
 
 Legend: B steps of a batch, A actions, Z atoms, C channels, S pixels of an image's side.
 """
@@ -27,7 +27,7 @@ LEARNING_RATE, EPSILON, SMALLEST = 6.25e-5, 1.5e-4, 1e-10
 HIDDEN = {"small_impala": 128, "nature": 512, "impala": 512}
 STACKS = {"small_impala": (16,), "impala": (16, 32, 32)}
 CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
-"""Of nature: channels, kernel, stride."""
+"""The convolutions of nature: channels, kernel, stride."""
 
 
 def same(x: Tensor, size: int, stride: int, value: float) -> Tensor:
@@ -39,7 +39,7 @@ def same(x: Tensor, size: int, stride: int, value: float) -> Tensor:
 
 
 class SameConv(nn.Module):
-    """A convolution that leaves S / stride pixels of a side, rounded up; zeros alike on all sides take no copy."""
+    """A convolution that leaves S / stride pixels of a side, rounded up; equal padding on all sides takes no copy."""
 
     def __init__(self, channels: int, outputs: int, kernel: int, stride: int, side: int) -> None:
         super().__init__()
@@ -81,8 +81,8 @@ class Stack(nn.Module):
 class NoisyLinear(nn.Module):
     """A linear layer with factorised noise, drawn for each pass, the same for a whole batch.
 
-    The noise is laid on what goes in and what comes out: noisy weights, which most scripts write out, would take longer
-    than all else where there are millions. Source: Fortunato et al. 2018, with Dopamine's deviations.
+    The noise multiplies the inputs and the outputs. Most scripts write out noisy weights instead; with millions of
+    weights, this would take longer than all other work. Source: Fortunato et al. 2018, with Dopamine's deviations.
     """
 
     def __init__(self, inputs: int, outputs: int, sigma: float) -> None:
@@ -137,7 +137,7 @@ class Distributions(nn.Module):
 
 
 class SumTree:
-    """Priorities as the leaves of a binary tree whose every other node is the sum of two."""
+    """Priorities as the leaves of a binary tree; every other node is the sum of its two children."""
 
     def __init__(self, capacity: int) -> None:
         self.leaves = 1 << (capacity - 1).bit_length()
@@ -164,7 +164,10 @@ class SumTree:
 
 
 class Buffer:
-    """The last `capacity` steps with what followed n steps later, both as stacks of frames, drawn by priority."""
+    """The last `capacity` steps, each with its observation and the one n steps later as stacks of frames.
+
+    Steps are drawn by priority.
+    """
 
     def __init__(self, body: Body, capacity: int, draws: np.random.Generator) -> None:
         self.capacity, self.draws, self.end, self.largest = capacity, draws, 0, 1.0
@@ -178,7 +181,7 @@ class Buffer:
         self.tree = SumTree(capacity)
 
     def add(self, **step: Any) -> None:
-        """A step, in the place of the oldest where there is no room."""
+        """Adds a step; it replaces the oldest one if the buffer is full."""
         place = self.end % self.capacity
         for name, value in step.items():
             self.arrays[name][place] = value
@@ -210,7 +213,7 @@ class PlainRainbow:
         self, body: Body, network: str, capacity: int, history: int, tuned: bool = False, seed: int = 0,
         sigma: float = SIGMA, device: str = "cpu",
     ) -> None:  # fmt: skip
-        torch.manual_seed(seed)  # noqa: TID251 (a script of its own, which seeds as such scripts do)
+        torch.manual_seed(seed)  # noqa: TID251 (a separate script, which seeds as such scripts do)
         self.environment = Environments(body, [seed], 1, 0)
         self.layout = torch.channels_last if tuned else torch.contiguous_format
         self.network, self.target = (
@@ -232,7 +235,7 @@ class PlainRainbow:
             self.act()
 
     def burst(self, updates: int) -> None:
-        """So many updates, each after four steps of the environment."""
+        """`updates` updates, each after four steps of the environment."""
         for _ in range(updates):
             for _ in range(PERIOD):
                 self.act()
@@ -244,7 +247,7 @@ class PlainRainbow:
 
     @torch.no_grad()
     def act(self) -> None:
-        """A step of the environment; what can be learned from by now goes into the buffer."""
+        """A step of the environment; steps with a complete n-step return go into the buffer."""
         seen = self.environment.observations[0]
         action = int(self.values(self.network(self.laid(torch.from_numpy(seen).to(self.device)))).argmax())
         outcome = self.environment.step(np.array([[action]]))
@@ -259,7 +262,7 @@ class PlainRainbow:
             self.recent.clear()
 
     def remember(self, following: NDArray[Any], discount: float) -> None:
-        """The oldest of the last steps, and what was earned from there on."""
+        """Moves the oldest of the last steps into the buffer, with its discounted return over them."""
         returns = sum(GAMMA**i * reward for i, (_, _, reward) in enumerate(self.recent))
         x, action, _ = self.recent.popleft()
         self.buffer.add(x=x, action=action, returns=returns, following=following, discount=discount)

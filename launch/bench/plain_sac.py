@@ -2,9 +2,10 @@
 
     python -m launch.bench.plain_sac --body HalfCheetah-v5 --seed 0 --out FOLDER [--steps 100000]
 
-It has every detail of CleanRL's sac_continuous_action (https://docs.cleanrl.dev/rl-algorithms/sac/) that bears on what
-is learned, and is what `agent=sac` is compared with in its returns. It shares no code with the agent. Adam's fused
-form, and no gradients of the critics where only the actor learns, save a seventh of its time and change last digits.
+It has every detail of CleanRL's sac_continuous_action (https://docs.cleanrl.dev/rl-algorithms/sac/) that affects
+learning. The returns of `agent=sac` are compared with this script's. It shares no code with the agent. Two differences
+from the source save a seventh of its time and change last digits. Adam is fused, and the critics have no gradients
+while only the actor learns.
 
 Legend: B steps of a batch, D numbers of an observation, A of an action.
 """
@@ -27,11 +28,11 @@ LEARNING_STARTS, POLICY_PERIOD, STEPS_OF_A_BURST = 5_000, 2, 1_000
 GAMMA, TAU = 0.99, 0.005
 CRITIC_RATE, ACTOR_RATE = 1e-3, 3e-4
 LOWEST, HIGHEST, SMALL = -5.0, 2.0, 1e-6
-"""Of the logarithm of a deviation; and what keeps the correction's logarithm from 0."""
+"""LOWEST, HIGHEST: bounds of a deviation's logarithm. SMALL: keeps the correction's logarithm away from log 0."""
 
 
 class Memory:
-    """The steps of a run: what was seen, done and earned, what followed, and whether that was terminal."""
+    """The steps of a run: observation, action, reward, following observation, and whether the last one is terminal."""
 
     def __init__(self, capacity: int, inputs: int, actions: int, draws: np.random.Generator) -> None:
         self.draws, self.size = draws, 0
@@ -78,10 +79,10 @@ def critic(inputs: int) -> nn.Sequential:
 
 
 class PlainSAC:
-    """One run of `total` steps. episodes: (step at which it ended, return, length) of all that have ended."""
+    """One run of `total` steps.  episodes: the ended ones, each as (step of its end, return, length)."""
 
     def __init__(self, gymnasium_id: str, seed: int, total: int) -> None:
-        torch.manual_seed(seed)  # noqa: TID251 (a script of its own, which seeds as such scripts do)
+        torch.manual_seed(seed)  # noqa: TID251 (a separate script, which seeds as such scripts do)
         made: gymnasium.Env[Any, Any] = gymnasium.make(gymnasium_id)
         self.environment = gymnasium.wrappers.RecordEpisodeStatistics(made)
         self.environment.action_space.seed(seed)
@@ -124,7 +125,7 @@ class PlainSAC:
         self.seen = following
 
     def learn(self) -> None:
-        """An update of the critics, of actor and temperature when they are due, and of the targets."""
+        """Updates the critics and the targets, and the actor and the temperature when they are due."""
         seen, action, reward, following, terminal = self.memory.batch()
         alpha = self.log_alpha.exp().item()
         with torch.no_grad():
@@ -146,7 +147,7 @@ class PlainSAC:
                 mine.copy_(TAU * own + (1 - TAU) * mine)
 
     def learn_to_act(self, seen: Tensor) -> None:
-        """An update of the actor, and of the temperature by actions that are drawn anew."""
+        """An update of the actor, and of the temperature by newly drawn actions."""
         action, density = self.actor.draw(seen)
         loss = (self.log_alpha.exp().item() * density - self.least(self.critics, seen, action)).mean()
         self.of_actor.zero_grad()

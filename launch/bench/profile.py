@@ -1,8 +1,8 @@
-"""Where the time of a step goes.
+"""The parts of a step's time.
 
     python -m launch.bench.profile [--network mlp|cnn] [--width 8] [--mode compiled|kernels] [--device cpu]
 
-A burst of the bench's is taken under torch's profiler, which counts each library call and each compiled graph apart.
+A burst of the bench runs under torch's profiler, which counts each library call and each compiled graph separately.
 """
 
 import time
@@ -19,8 +19,10 @@ from plasticity_lab.agents.supervised.workload_settings import SETTINGS
 from plasticity_lab.process.exits import leave, status_of
 
 PRODUCTS = ("bmm", "addmm", "convolution", "gemm", "::mm", "plasticity_lab::")
-"""Parts of the names of library calls and of our kernels that multiply matrices (`linear_adam` takes the optimizer's
-step meanwhile); the rest of a step is in the compiled graph's loops."""
+"""Parts of the names of library calls and of our kernels that multiply matrices.
+
+`linear_adam` also takes the optimizer's step. The rest of a step is in the compiled graph's loops.
+"""
 LARGEST = 8
 """How many calls are listed: those that took the most time themselves."""
 GRAPH = "CompiledFxGraph"
@@ -56,7 +58,7 @@ def main() -> int:
         packed.burst()
         taken = 1e6 * (time.process_time() - began)
     calls = measured.key_averages()
-    # The profiler has times of a clock, in which other processes may have run: they only say who had which part.
+    # The profiler's times are wall-clock times, which include other processes: only the shares count.
     part = taken / sum(call.self_cpu_time_total for call in calls)
     steps = packed.run_steps / options.width
     what_ran = f"{options.network}, {options.width} runs, {options.mode}, {kind_of(device)}"

@@ -95,7 +95,7 @@ def _ratio(comparison: Comparison, base: int, at: int) -> float:
 
 
 def _in_seconds_of(base: Callable[[Row], str], name: Callable[[Row], str]) -> Callable[..., list[str]]:
-    """Findings that compare the seconds of each contender with those of the first."""
+    """Findings that compare the seconds of each contender with the first one's."""
     return lambda _, rows: [f"{name(row)}: {1 / row.ratio:.2f}× the seconds of {base(rows[0])}." for row in rows[1:]]
 
 
@@ -104,8 +104,9 @@ def _of_records(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     record = _median_difference(recorded, alone) / rows[1].facts["width"]
     checkpoint = _median_difference(checkpointed, recorded) / rows[2].facts["checkpoints"]
     return [
-        f"Beside {median(alone):.2f} s of training, a run's record took {record * 1e3:.1f} ms, a checkpoint of the "
-        f"whole pack {checkpoint * 1e3:.1f} ms: {checkpoint / CHECKPOINT_SECONDS:.2%} of the five minutes between two."
+        f"In addition to {median(alone):.2f} s of training, a run's record took {record * 1e3:.1f} ms, a checkpoint of "
+        f"the whole pack {checkpoint * 1e3:.1f} ms: {checkpoint / CHECKPOINT_SECONDS:.2%} of the five minutes between "
+        "two."
     ]
 
 
@@ -118,7 +119,7 @@ def _of_processes(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     one, two = (timing.busy for timing in comparison.timings)
     by_busy = median(4 * alone / both for alone, both in zip(one, two, strict=True))
     return [
-        f"Two worker processes: {rows[1].ratio:.2f}× one; by their CPU time, which leaves out what others took of the "
+        f"Two worker processes: {rows[1].ratio:.2f}× one; by their CPU time, which leaves out other processes on the "
         f"cores, {by_busy:.2f}×."
     ]
 

@@ -1,10 +1,10 @@
-"""Our bootstrap beside rliable's, on the same scores, in one process: how fast each is, and whether they agree.
+"""Our bootstrap and rliable's, on the same scores, in one process: how fast each is, and whether they agree.
 
     python -m launch.bench.rliable_peer [--arms 17] [--replicates 50000] [--out FOLDER]
 
-`make bench-rliable` runs it in an environment of its own: rliable 1.2.0 does not import beside pandas 3. Of the
-laboratory it needs NumPy and SciPy alone. Scores are made up: 5 seeds × 4 environments for each arm, as in the paper's
-tables of continual reinforcement learning. The measure is the interquartile mean with its 95 % interval.
+`make bench-rliable` runs it in a separate environment, because rliable 1.2.0 cannot be imported with pandas 3. It needs
+only NumPy and SciPy from the laboratory's dependencies. Scores are made up: 5 seeds × 4 environments for each arm, as
+in the paper's tables of continual reinforcement learning. The measure is the interquartile mean with its 95 % interval.
 """
 
 import math
@@ -25,7 +25,7 @@ Interval = tuple[float, float]
 
 
 def ours(scores: np.ndarray, name: str, replicates: int) -> Interval:
-    """The interval of an arm's scores as the tables have it."""
+    """The interval of an arm's scores, computed as for the tables."""
     found = bootstrap(iqm, scores, name=name, replicates=replicates)
     return found.low, found.high
 

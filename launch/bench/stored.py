@@ -77,7 +77,7 @@ def _bare(workload: Workload, runs: Sequence[Run], device: str) -> None:
 
 
 def _recorded(workload: Workload, runs: Sequence[Run], device: str, minutes: float) -> None:
-    """Trains the pack as a worker does, with a checkpoint every so many minutes."""
+    """Trains the pack as a worker does, with a checkpoint every `minutes` minutes."""
     named = [replace(run, id=run_id(run.science)) for run in runs]
     ids = tuple(run.id for run in named)
     steps = TASKS * workload.burst

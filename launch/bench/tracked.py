@@ -1,9 +1,9 @@
-"""What W&B costs a sweep: the same runs with offline W&B runs, and with the store alone, in turns.
+"""The cost of W&B for a sweep: the same runs with offline W&B runs, and with the store alone, in turns.
 
     python -m launch.bench.tracked [--runs 200] [--workers 1] [--repeats 3] [--out FOLDER] [words of a command]
 
-Both are commands as a user gives them. Compared are the seconds in which their packs trained, and those of the whole
-commands, at whose end the one waits until W&B's files are written.
+Both are commands as a user gives them. The script compares the seconds of their packs' training, and the seconds of the
+whole commands. The command with W&B waits at its end until W&B's files are written.
 """
 
 import tempfile
@@ -20,7 +20,7 @@ PLAIN, TRACKED = "store", "wandb_offline"
 
 
 def training_seconds(store: Store) -> float:
-    """Seconds in which packs trained, as the records have it, those of workers beside each other added up."""
+    """The packs' seconds of training, from the records; the seconds of parallel workers are added up."""
     records, _ = all_records(store)
     return sum({each["provenance"]["pack"]: each["provenance"]["pack_seconds"] for each in records}.values())
 
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def _ratio(tracked: list[float], plain: list[float]) -> float:
-    """The median of the rounds' ratios: what disturbs the machine for long disturbs both of a round."""
+    """The median of the rounds' ratios: a long disturbance of the machine affects both commands of a round."""
     return round(median(one / other for one, other in zip(tracked, plain, strict=True)), 4)
 
 

@@ -1,11 +1,11 @@
-"""A sweep from end to end: one command of ours, beside as many runs of the script that people write.
+"""A sweep from end to end: one command of ours, compared with the same number of runs of the plain script.
 
     python -m launch.bench.whole --data DATA [--runs 32] [--tasks 20] [--scripts 3] [--modes compiled,kernels]
 
 Permuted MNIST, ReLU. CPU time of whole commands, with all that they start: imports, compiling, evaluation, records.
-Ours get one worker, and a store of their own each; what is compiled before is kept from round to round, unless --cold
-gives each command an empty folder for it. A run of the script takes as long as any other, so a few are timed, in turns
-with the commands, and stand for all.
+Each of our commands gets one worker and a new store. Compiled code is kept from round to round, unless --cold gives
+each command an empty folder for it. All runs of the script take equally long, so a few are timed, in turns with the
+commands, and represent all.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def cpu_seconds(command: list[str], **more: str) -> float:
 
 
 def script(options: argparse.Namespace, seed: int) -> float:
-    """CPU seconds of all runs of the script, by those of one."""
+    """CPU seconds of all runs of the script, extrapolated from one run."""
     words = ["--data", str(options.data), "--tasks", str(options.tasks), "--seed", str(seed)]
     return options.runs * cpu_seconds([sys.executable, "-m", "launch.bench.plain_mnist", *words], OMP_NUM_THREADS="1")
 
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def _timed(options: argparse.Namespace) -> int:
-    """Raises ConfigError where the data are not there."""
+    """Raises ConfigError if the data are not there."""
     if not (options.data / "MNIST" / "raw").is_dir():
         raise ConfigError(f"{options.data} holds no MNIST/raw; --data names the folder that does.")
     modes = options.modes.split(",")
