@@ -237,7 +237,7 @@ def check(
     below: float | None = None,
     one_of: Collection[Any] | None = None,
 ) -> Any:
-    """The value, if it lies in its range; otherwise ConfigError naming the setting and the range."""
+    """The value, if it is in its range.  Raises ConfigError, naming the setting and the range, if it is not."""
     if one_of is not None and value not in one_of:
         raise ConfigError(f"{name} is {as_typed(value)}; it must be one of {', '.join(map(str, one_of))}.")
     if value is None or isinstance(value, str):

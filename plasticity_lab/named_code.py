@@ -1,8 +1,8 @@
 """Decides which classes from outside the package may be imported.
 
-A store can come from an unknown person, and its records and plans name classes. Such a class is imported only if the
-words of the command name it or its package, if it is in a folder of PYTHONPATH (the folders of a user's code), or if it
-is already imported. A class in a store is never imported, even if it is named.
+A store can come from an unknown person, and its records and plans name classes. Such a class is imported only in three
+cases: the words of the command name it or its package; it is in a folder of PYTHONPATH (the folders of a user's code);
+or it is already imported. A class in a store is never imported, even if it is named.
 """
 
 import os

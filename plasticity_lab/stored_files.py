@@ -75,5 +75,5 @@ def _holds(folder: str, levels: Sequence[str]) -> bool:
         with os.scandir(folder) as entries:
             fitting = (entry.path for entry in entries if re.fullmatch(levels[0], entry.name))
             return any(len(levels) == 1 or _holds(path, levels[1:]) for path in fitting)
-    except OSError:  # no such folder, or none that can be read: nor can code be read from it
+    except OSError:  # the folder does not exist, or cannot be read, so no code can be read from it
         return False

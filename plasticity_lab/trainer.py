@@ -29,7 +29,7 @@ JournalKept = TypeVar("JournalKept", bound=Journal, contravariant=True)
 
 
 class Keeper(Protocol[JournalKept]):
-    """Looks after a pack while it trains: checkpoints, its lease, progress, stop signals."""
+    """Maintains a pack while it trains: checkpoints, its lease, progress, stop signals."""
 
     def look(self, learner: Learner[Any, Any], journal: JournalKept) -> None:
         """Called after each chunk and each task, when learner and journal agree. Raises to stop the pack."""

@@ -1,6 +1,6 @@
 """Pauses of this process's training, while it compiles, reads data, or waits for a file system.
 
-The code that does such work registers it here, and reports read it from another thread. Training time excludes it.
+The pausing code registers each pause here, and reports read it from another thread. Training time excludes pauses.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""An image set in memory, whatever files it was read from, and the functions that read it.
+"""An image set in memory, and the functions that read it from files.
 
 Legend: N images, C channels, H rows, W columns.
 """

@@ -1,7 +1,7 @@
 """MNIST from its published files, in the folder layout that torchvision reads too: <folder>/MNIST/raw/.
 
-The files are IDX: two zero bytes, a byte for the element type, a byte for the number of dimensions, each dimension as
-four big-endian bytes, then the bytes of one array.  Source: http://yann.lecun.com/exdb/mnist/.
+The format is IDX. Its header has two zero bytes, a byte for the element type, a byte for the number of dimensions, and
+four big-endian bytes for each dimension. The bytes of one array follow.  Source: http://yann.lecun.com/exdb/mnist/.
 """
 
 import contextlib
@@ -120,7 +120,7 @@ def _verified(path: Path, md5: str, files: ImageSetFiles) -> np.ndarray:
 
 
 def unpacked_bytes(path: Path, remedy: str) -> bytes:
-    """The content of a file, unzipped if it is gzipped (whatever its name: some browsers unzip silently).
+    """The content of a file, unzipped if its content is gzip; its name does not count: some browsers unzip silently.
 
     Raises DataError, ending in the remedy, if its compressed data is damaged; OSError if the file cannot be read.
     """

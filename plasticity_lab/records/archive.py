@@ -1,7 +1,7 @@
 """An archive: a store in one tar file, with its records, plans and unfinished packs, each with its checksum.
 
-Files that belong to a moment or a machine stay behind: leases, claims, the index, calibrations, W&B's folders, logs of
-jobs. It is compressed if its name says so, and can be read without this package.
+Temporary and machine-specific files are left out: leases, claims, the index, calibrations, W&B's folders, logs of jobs.
+The suffix of its name decides whether it is compressed. It can be read without this package.
 
 Reading treats an archive as untrusted: it does not believe sizes, and each fault is one message.
 """
@@ -49,8 +49,8 @@ def export_store(
 ) -> tuple[int, int]:
     """Writes a store's records, plans and unfinished packs into an archive; returns its number of runs and of packs.
 
-    held: packs in training, which stay behind. strangers: gets the names of files that stay behind because no store
-    writes such files. Raises StoreError, also for an empty store, for a name that is not a tar file's, and for an
+    held: packs in training, which are left out. strangers: receives the names of files that are left out because no
+    store writes such files. Raises StoreError, also for an empty store, for a name without a tar suffix, and for an
     existing file; then nothing is written.
     """
     if not path.name.endswith(SUFFIXES):

@@ -55,11 +55,11 @@ class Imported:
 def import_archive(store: Store, path: Path) -> Imported:
     """Adds to a store the files of an archive that the store lacks; no file of the store is changed.
 
-    A run of the store stays as it is. A pack is imported only if the store has none of its files. The report of an
-    archive is not imported: it is a page with scripts, and `python -m analysis report` makes the store's.
+    A run of the store is not changed. A pack is imported only if the store has none of its files. The report of an
+    archive is not imported: it is a page with scripts, and `python -m analysis report` writes the store's report.
 
     Raises StoreError if the file is no archive of a store, is damaged, has a file that `export` never writes, or needs
-    more space than the disk has; then nothing is imported, and nothing left behind. A killed import continues if the
+    more space than the disk has. Then nothing is imported, and no file is left. A killed import continues if the
     command is given again.
     """
     with opened(path) as archive:

@@ -42,7 +42,7 @@ class Entries:
         return range(max(number, self.added - self.filled), self.added)
 
     def rows(self, numbers: range, most_bytes: int) -> Iterator[Array]:
-        """Views of the rows of some entries, in their order, each of at most that many bytes (at least one entry)."""
+        """Views of the rows of some entries, in their order; each has at most `most_bytes`, or a single entry."""
         at_once = max(1, most_bytes // max(1, self.entry_bytes))
         at = numbers.start
         while at < numbers.stop:

@@ -131,7 +131,7 @@ def clear_unfinished(folder: Path, before: float = math.inf) -> None:
     """Removes temporary files of killed processes from a folder; files that cannot be removed stay.
 
     before: removes only files last written before this time, by the server's clock. Other processes may be writing in
-    the folder, unless it belongs to the caller, as the folders of runs belong to the holder of their pack.
+    the folder. The default is for folders of the caller, such as the run folders of a pack's holder.
     """
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for file in entries:
@@ -161,7 +161,7 @@ def make_folder(folder: Path) -> None:
 
 
 def share(new: int | Path, folder: Path) -> None:
-    """Gives a new file or folder to the group of its folder if that group may write there, whatever the umask.
+    """Gives a new file or folder to the group of its folder if that group may write there, independent of the umask.
 
     Files in folders that every user may write to, such as /tmp, are not shared.  Raises OSError.
     """
@@ -173,7 +173,7 @@ def share(new: int | Path, folder: Path) -> None:
         try:
             os.chown(new, -1, parent.st_gid)
         except OSError:
-            return  # its owner is not in that group, or the file system knows no groups
+            return  # its owner is not in that group, or the file system has no groups
     wanted = stat.S_IMODE(now.st_mode) | stat.S_IRGRP | stat.S_IWGRP
     if stat.S_ISDIR(now.st_mode):
         wanted |= stat.S_IXGRP | parent.st_mode & stat.S_ISGID

@@ -1,4 +1,4 @@
-"""The index of a store: a line for each run that says how it ended. It repeats records, and can be deleted any time.
+"""The index of a store: a line for each run with its outcome. It repeats records, and can be deleted at any time.
 
 `index/runs` has a line for most runs. Each process that writes records appends lines to its own file in the same
 folder, since no two processes may write one file; now and then all files are merged. A line counts only while the files

@@ -1,8 +1,8 @@
 """The measurements of a pack so far: sums of the current epoch and task, and a row for each that has ended.
 
 Shapes: S updates of a chunk, K runs of the pack, N rows of events, E episodes, C columns. Every number of run k is
-computed from column k alone and added in the order of the updates, whatever the width of the pack and however an epoch
-is cut into chunks.
+computed only from column k and added in the order of the updates. So it depends neither on the width of the pack nor on
+the division of an epoch into chunks.
 """
 
 from collections.abc import Mapping

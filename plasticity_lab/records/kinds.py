@@ -47,6 +47,6 @@ def instructions_of(kind: str) -> str | None:
 def goes_on(begun: str, here: str) -> bool:
     """Whether a pack that was begun on one kind may continue on another.
 
-    They are the same, or the first is an earlier version's word for devices of this sort, which do not differ by it.
+    It may if the kinds are equal, or if the first is an earlier version's name for devices of the same sort.
     """
     return begun == here or (not is_exact(begun) and sort_of(begun) == sort_of(here))

@@ -30,7 +30,7 @@ _SKIPPED = {*sys.stdlib_module_names, *_OURS, "torch", "numpy"}
 SUFFIXES = (".py", ".so", ".c", ".cc", ".cpp", ".cu", ".h")
 DEPTH = 2
 _LOADERS = frozenset({"importlib", "imp", "runpy", "pkgutil", "ctypes", "cpp_extension", "load_library", "__import__"})
-"""Modules and functions that load code, wherever their names occur."""
+"""Modules and functions that load code; each occurrence of their names counts."""
 _BUILTIN_LOADERS = frozenset({"exec", "eval"})
 """They load code unless they are an attribute: model.eval() loads none."""
 _COMPONENT_LOADERS = frozenset({"load", "load_as", "build"})

@@ -69,7 +69,7 @@ def write_plan(store: Store, plan: Plan, planned_at: int | None = None) -> None:
 
 
 def read_plan(store: Store, sweep: str) -> Plan:
-    """The plan of a sweep; packs that were divided since then are replaced by their parts.
+    """The plan of a sweep; packs that were divided after planning are replaced by their parts.
 
     Raises DamagedFile; OldFormat, OtherFormat; StoreError if there is no plan, or the disk does not answer.
     """
@@ -159,7 +159,7 @@ def all_plans(store: Store, unreadable: list[StoreError]) -> Iterator[Plan]:
 
 
 def sweep_of(runs: Iterable[Run]) -> str:
-    """The sweep id of runs, whatever their order."""
+    """The sweep id of runs; their order does not count."""
     return sweep_id(run.id for run in runs)
 
 

@@ -85,7 +85,7 @@ class Pack:
 
 PACK_FIELDS = {field.name: field.type for field in fields(Pack) if field.name not in ("id", "runs")}
 PACK_FIELDS["seconds"] = int | float
-"""The fields of a pack besides its id and its runs."""
+"""The fields of a pack except its id and its runs."""
 
 
 class StoredRuns(Mapping[str, Run]):

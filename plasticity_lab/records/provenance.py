@@ -1,7 +1,7 @@
 """The origin of numbers: the code, the libraries and the machine that made them; and the line of `--version`.
 
-Python reads a module when it is first needed. If a user edits a clone, or checks out another commit, while a sweep
-waits in a queue, some of its runs get other code than the rest. So a plan keeps its code, and workers compare it.
+Python reads a module when it is first needed. A user may edit a clone, or check out another commit, while a sweep waits
+in a queue. Then some of its runs use other code than the rest. So a plan stores its code, and workers compare it.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def git(*arguments: str) -> str | None:
 def _git(*arguments: str) -> str:
     """The answer of git about the checkout, in English.  Raises OSError, SubprocessError.
 
-    Many workers start at once, so none may take the index lock.
+    Many workers start at the same time, so none may take the index lock.
     """
     command = ["git", "--no-optional-locks", "-C", str(CHECKOUT), *arguments]
     environment = os.environ | {"LC_ALL": "C"}
@@ -73,7 +73,7 @@ def _git(*arguments: str) -> str:
 
 
 def why_no_commit() -> str:
-    """Why records cannot name the commit of this code, and how to mend it; a part of a sentence."""
+    """The reason why records cannot name the commit of this code, and the remedy; a part of a sentence."""
     try:
         top = _git("rev-parse", "--show-toplevel")
         if Path(top).resolve() == CHECKOUT:

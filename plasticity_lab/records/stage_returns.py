@@ -37,8 +37,8 @@ class StageReturn:
 class Recovery:
     """A later visit to an environment.
 
-    steps: steps of the task, over all environments of a run, until the mean return of its last `EPISODES` episodes
-    reached the mean return at the end of the visit before; None if it never did.
+    steps: steps of the task, over all parallel environments of a run, until the mean return of the last `EPISODES`
+    episodes reached the level of the previous visit (`StageReturn.train`); None if it never did.
     """
 
     task: int

@@ -42,7 +42,8 @@ class SavedNetwork:
     def __call__(self, x: TensorOrArray, body: str | None = None) -> Outputs:
         """The outputs in evaluation mode, name → (B, O).
 
-        x: inputs of the network, as in training. body: selects inputs and outputs, if the network has several bodies.
+        x: inputs of the network, as in training. body: the environment that selects inputs and outputs, if the network
+        has several.
         """
         return self.units(x, body)[0]
 

@@ -96,8 +96,8 @@ class SavedPolicy(SavedNetwork):
     def test_return(self, body: str | None = None, frictions: Sequence[float] | None = None) -> float:
         """The mean of `test_returns`, as in the column `test_return` of metrics.
 
-        It has the same bits after the last task of a run that was trained on the CPU, if no intervention changes the
-        parameters after that test.
+        It equals the column's value after the last task bit for bit, if the run was trained on the CPU, and if no
+        intervention changes the parameters after that test.
         """
         return float(mean_return(self._played(body, frictions))[0])
 
@@ -139,7 +139,7 @@ class SavedPolicy(SavedNetwork):
         return self.benchmark.outline().by_name[body].dtype == "uint8"
 
     def _normaliser(self, body: str) -> Normaliser | None:
-        """The statistics that scale a body's observations; None if they are not scaled."""
+        """The statistics that scale an environment's observations; None if they are not scaled."""
         if not self.agent.normalise_observations:
             return None
         if self.normalisers is None:

@@ -13,7 +13,7 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class Range:
-    """The numbers from low to high, both included.  log: searched in their logarithm. whole: whole numbers alone."""
+    """The numbers from low to high, both included.  log: whether the logarithm is searched. whole: only integers."""
 
     low: float
     high: float

@@ -54,7 +54,7 @@ def searches_of(store: Store) -> list[str]:
 
 
 def studies_of(store: Store, search: str) -> list[StoredStudy]:
-    """The studies of a search.  Raises StoreError if there is no such search; DamagedFile."""
+    """The studies of a search.  Raises StoreError if the search does not exist; DamagedFile."""
     batches = batches_of(store, search)
     path = store.batch(search, 0)
     if not batches:
