@@ -45,7 +45,7 @@ def _run(words: Sequence[str]) -> int:
 
 def _overview() -> argparse.ArgumentParser:
     """A parser of the names of all commands, for --help and for words that name no command."""
-    parser = argparse.ArgumentParser(prog="python -m analysis", description="What the runs of a store came to.")
+    parser = argparse.ArgumentParser(prog="python -m analysis", description="Results of the runs of a store.")
     parser.add_argument("--version", action=ShowVersion)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, (_, what) in COMMANDS.items():

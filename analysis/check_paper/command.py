@@ -14,7 +14,7 @@ SHOWN_WHOLE = 4
 
 def add_command(command: argparse.ArgumentParser) -> None:
     """The options of the command, and the function that runs it."""
-    command.add_argument("--disagreements", action="store_true", help="only what does not agree")
+    command.add_argument("--disagreements", action="store_true", help="only the claims that do not agree")
     command.set_defaults(make=lambda asked: print(text(findings(), asked.disagreements), end=""))
 
 

@@ -29,7 +29,7 @@ def caption(compared: Compared, notes: Iterable[str]) -> tuple[str, ...]:
 def pairs_caption(compared: Compared) -> tuple[str, ...]:
     """The sentences below the table of all pairs."""
     return (
-        f"The first of a pair less the second. Bold: Holm p < {LEVEL}, corrected for the {_tested(compared)} tests.",
+        f"The first of a pair minus the second. Bold: Holm p < {LEVEL}, corrected for the {_tested(compared)} tests.",
         *_effect(compared),
     )
 
@@ -69,7 +69,7 @@ def _numbers(compared: Compared) -> list[str]:
         titles = sorted({measure.title for measure in compared.measures.values()})
         many, left_out = len(compared.ends), len(compared.left_out)
         return [
-            f"{listed(titles)} as scores over {many} benchmarks, each of which weighs the same; n: all runs.",
+            f"{listed(titles)} as scores over {many} benchmarks with equal weights; n: all runs.",
             *said({**compared.ends, **compared.left_out}, compared.measures),
             *([f"Left out of the scores: {left_out} of {left_out + many} benchmarks."] if left_out else []),
             "Ends that are means of these runs are taken as they are: intervals do not know that they vary.",
@@ -105,10 +105,10 @@ def _tests(compared: Compared) -> list[str]:
     seeds = sorted({pair.paired.n for pair in pairs})
     many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     shared = "same seeds" if one else "same seeds of the same benchmark"
-    spread = "" if one else " of the mean score, the variances of benchmarks added up"
+    spread = "" if one else ", for the mean score, with the variances of benchmarks added"
     g = "g: Hedges' effect size, the difference in SDs over seeds" + ("" if one else ", mean over benchmarks")
     return [
-        f"Difference: the mean{'' if one else ' score'} less that of {compared.reference}{made}.",
+        f"Difference: the mean{'' if one else ' score'} minus the one of {compared.reference}{made}.",
         f"Welch p: two-sided test of equal means{spread}, unequal variances; paired p: the t-test of differences at "
         f"the {shared} ({many} pairs); Holm p: Welch's, corrected for the {tests} "
         f"test{'s' * (tests != 1)} of this table.",
@@ -156,4 +156,4 @@ def _tuned(compared: Compared) -> list[str]:
     for arm, of in rows_by_arm.items():
         if of:
             arms.append(f"{arm}: {listed([*dict.fromkeys(words_of(row.own, names) for row in of)])}")
-    return [f"Each arm has settings of its own: {'; '.join(arms)}."]
+    return [f"Each arm has its own settings: {'; '.join(arms)}."]

@@ -24,15 +24,15 @@ def add_command(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--by",
         metavar="SETTING",
-        help="what is compared: any choice or setting by its key, as intervention, activation.negative_slope or agent; "
+        help="the compared setting: any group or setting by its key, such as intervention or activation.negative_slope; "
         "arm: all settings in which the runs differ, together; default the only one in which they differ",
     )
     command.add_argument(
         "--against",
         metavar="ARM",
-        help=f"with which arm others are compared, or {BEST}; default none of interventions, else {BEST}",
+        help=f"the reference arm, or {BEST}; default none of interventions, otherwise {BEST}",
     )
-    command.add_argument("--metric", help="a name of the records' summary; default what the agents name first")
+    command.add_argument("--metric", help="a name of the records' summary; default the agents' main metric")
     command.add_argument(
         "--pairs",
         action=argparse.BooleanOptionalAction,

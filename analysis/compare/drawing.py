@@ -57,7 +57,7 @@ def drawing(found: Comparison, metrics: Metrics, name: str | None, tables: Itera
         lines.append(f"The figure has the first {TABLES} of {len(found.shown)} tables; --where chooses others.")
     most = max(len(compared.arms) for compared in found.shown)
     if most > MOST:
-        lines.append(f"There are {most} arms and {MOST} looks: some arms look alike.")
+        lines.append(f"There are {most} arms and {MOST} styles: some arms share a style.")
     kept = [panel for panel in [*dots, *curves] if any(len(series.x) for series in panel.series)]
     return Drawing(name_of(found.by), f"{short(found.by).capitalize()} compared", kept, lines)
 

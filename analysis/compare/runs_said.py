@@ -72,7 +72,9 @@ def _without_value(cells: Mapping[tuple[str, str], Cell]) -> list[str]:
             said.append(f"{_place(arm, task)}: {words}")
     lines = [f"Not in the numbers: {'. '.join(said)}."] if said else []
     if superseded := sum(cell.superseded for cell in cells.values()):
-        lines.append(f"Left out: {superseded} runs whose settings and seed were run again later under another id.")
+        lines.append(
+            f"Left out: {superseded} runs with settings and a seed that were run again later under another id."
+        )
     return lines
 
 
@@ -133,5 +135,5 @@ def _made_otherwise(of_arm: Mapping[str, Sequence[Row]]) -> list[str]:
         different = {tuple(words) for words in made.values() if words}
         if name != "data" and len(different) > 1:
             said = "; ".join(f"{arm}: {listed(words)}" for arm, words in made.items() if words)
-            lines.append(f"Arms were not made alike, {name}: {said}.")
+            lines.append(f"Arms were made in different ways, {name}: {said}.")
     return lines

@@ -205,7 +205,7 @@ def _why_none(runs: Sequence[_Run], by: str) -> str:
     for run in runs:
         values.setdefault(word(run.value), []).append(run)
     if len(values) < 2:
-        return f"All runs here have {by}={next(iter(values))}; --by takes a setting in which runs differ."
+        return f"All runs here have {by}={next(iter(values))}; --by takes a setting that differs between runs."
     split = _splitting(runs, by)
     for name in ["hyperparams", *split]:
         of_arm = {

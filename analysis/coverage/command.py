@@ -33,12 +33,12 @@ def add_command(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--few", type=_least(1), default=2000, help="data sets of each size for a bootstrap")
     command.add_argument("--replicates", type=_least(2), default=500, help="of each bootstrap")
-    command.add_argument("--seed", type=int, default=0, help="of the made-up runs")
+    command.add_argument("--seed", type=int, default=0, help="seed of the simulated runs")
     command.add_argument("--workers", type=_least(1), default=1, help="processes")
     command.add_argument(
         "--out", type=Path, help="a folder for a file of each; without it the numbers are printed alone"
     )
-    command.add_argument("--stored", action="store_true", help="print what is stored, as docs/statistics.md has it")
+    command.add_argument("--stored", action="store_true", help="print the stored results, as in docs/statistics.md")
     command.set_defaults(make=_make)
 
 

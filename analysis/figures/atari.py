@@ -33,14 +33,14 @@ def atari(asked: Asked) -> Drawing:
     panels = [_panel(game, of, asked.metrics) for game, of in sorted(by_game.items())]
     panels = [panel for panel in panels if any(series.runs for series in panel.series)]
     if not panels:
-        raise ConfigError("No finished run has a curve on one game of Atari, as benchmark=atari has them.")
+        raise ConfigError("No finished run has a curve on one Atari game, such as a run of benchmark=atari.")
     said = (
         "Returns of training, mean over seeds; the band is ± 1 SD over them. At most "
         f"{POINTS} points a curve, each the mean around it. Dopamine's: its published baselines, sticky actions 0.25, "
         "mean of 3 to 5 seeds over one million frames; the last with ± 1 SD. It publishes none of DER, and as Rainbow "
         "what is rainbow_lite here."
     )
-    return Drawing("atari", "Atari beside published runs", panels, caption(found, rows, said))
+    return Drawing("atari", "Atari compared with published runs", panels, caption(found, rows, said))
 
 
 def _panel(game: str, of: Sequence[Group], metrics: Metrics) -> Panel:

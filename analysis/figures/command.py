@@ -34,7 +34,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--by",
         metavar="SETTING",
-        help="of sensitivity: the setting that is varied, as optimizer.lr; needed if runs differ in several",
+        help="for sensitivity: the varied setting, such as optimizer.lr; needed if runs differ in several",
     )
     command.add_argument(
         "--curves",
@@ -43,7 +43,9 @@ def add_command(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--lines", nargs="+", metavar="NAME", help="only these lines, by the words of the legend")
     command.add_argument("--width", type=float, metavar="INCHES", help="how wide the pictures are, as 3.25 of a column")
-    command.add_argument("--font", metavar="FAMILY", help=f"of all words: {', '.join(SHIPPED)}, or one installed here")
+    command.add_argument(
+        "--font", metavar="FAMILY", help=f"the font of all text: {', '.join(SHIPPED)}, or one installed here"
+    )
     command.add_argument("--font-size", type=float, metavar="POINTS", help=f"default {style.FONT:g}")
     command.add_argument("--no-caption", action="store_true", help="leave the caption out of the pictures")
     add_options(command, "figures")

@@ -50,7 +50,7 @@ class Cycled:
             words = ", ".join(f"{many} {what}" for what, many in absent.items())
             lines.append(f"Not shown, of {len(self.rows)} runs: {words}.")
         if flags := flags_of(shown):
-            lines.append(f"Of the runs that are shown: {', '.join(f'{many} {what}' for what, many in flags.items())}.")
+            lines.append(f"The runs shown include: {', '.join(f'{many} {what}' for what, many in flags.items())}.")
         return [*lines, *made_lines(shown, mixes)]
 
 
@@ -82,14 +82,14 @@ def _why_not(row: Row) -> str:
     if row.status != "done":
         return "not finished" if row.status == "waiting" else row.status
     if row.stages is None:
-        return "whose returns by task are not here"
-    return "with a task in which no episode ended" if without_episode(row) else "that lack a task"
+        return "without stored returns by task"
+    return "with a task without an ended episode" if without_episode(row) else "that lack a task"
 
 
 def _nothing(rows: Sequence[Row]) -> str:
     """Why nothing is shown."""
     if not rows:
-        return "No run has several bodies in turn, as benchmark=mujoco_cycle has them."
+        return "No run has several bodies in turn, such as a run of benchmark=mujoco_cycle."
     why = ", ".join(f"{many} {what}" for what, many in Counter(map(_why_not, rows)).items())
     return f"No run has a return with each of its bodies: of {len(rows)} runs {why}."
 

@@ -31,8 +31,8 @@ def figure_c1(asked: Asked) -> Drawing:
         drawn += [group] if len(panels) > before else []
     if not panels:
         raise ConfigError("No finished run has dead units or a gradient norm; diagnostics=case_studies measures both.")
-    first = "Each point is a run, when its last task had ended. Norms are those of the gradient on a probe, not scaled."
-    return Drawing("figureC1", "What goes with accuracy", panels, [*caption(drawn, asked.rows, first), *said])
+    first = "Each point is a run at the end of its last task. Norms are norms of the gradient on a probe, not scaled."
+    return Drawing("figureC1", "Correlates of accuracy", panels, [*caption(drawn, asked.rows, first), *said])
 
 
 def _accuracy(row: Row) -> float | None:

@@ -14,7 +14,7 @@ from analysis.tables.declared.table2 import TABLE2
 from plasticity_lab.errors import ConfigError
 
 OURS = "ours, mean ± SD over seeds"
-PAPER, UNLIKE = "the paper's, mean ± SD over 5 seeds", "the paper's, of runs unlike ours"
+PAPER, UNLIKE = "the paper's, mean ± SD over 5 seeds", "the paper's, from runs unlike ours"
 
 
 def figure_e1(asked: Asked) -> Drawing:
@@ -30,11 +30,11 @@ def figure_e1(asked: Asked) -> Drawing:
     if not panels:
         raise ConfigError(_nothing(asked, metric, having))
     titles = {group.result.metric.title for group in found}
-    title = titles.pop() if len(titles) == 1 else "what every activation came to"
+    title = titles.pop() if len(titles) == 1 else "the results of all activations"
     said = "Mean ± SD over seeds, the best at the top."
     with_paper = [group for group in found if any(cell.paper for _, cell in group.cells)]
     if with_paper:
-        said += f" Hollow: what the paper prints in {TABLE2.source}."
+        said += f" Hollow: the paper's values in {TABLE2.source}."
     for group in with_paper:
         if group.column.unlike:
             said += f" On {group.title} the paper's runs were not as ours: {'; '.join(group.column.unlike)}."

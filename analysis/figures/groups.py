@@ -143,7 +143,7 @@ def not_shown(groups: Iterable[Group]) -> list[str]:
         more = f"; and {len(named) - NAMED} more cells" if len(named) > NAMED else ""
         lines.append(f"Not in the means: runs {_counted(totals)}: {'; '.join(named[:NAMED])}{more}.")
     if words := _counted(flags):
-        lines.append(f"Of the runs in the means: {words}.")
+        lines.append(f"The runs in the means include: {words}.")
     if tasks:
         lines.append(
             f"In {len(tasks)} of the runs in the means no episode ended in some of the tasks: their means over tasks "

@@ -48,7 +48,7 @@ def figure(name: str, curves: Sequence[ActivationCurve] | None) -> Drawing:
     if any(curve.value_ends and curve.value_ends[0] != curve.value_ends[1] for curve in curves):
         said.append(BAND)
     if any(curve.activation == "swiglu" for curve in curves):
-        said.append("SwiGLU: of its gate, with the other half of the input at 1.")
+        said.append("SwiGLU: along its gate, with the other half of the input at 1.")
     return Drawing(name, title, panels, said)
 
 

@@ -30,7 +30,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
         "--watch",
         type=int,
         metavar="SECONDS",
-        help="make it again that often until no run waits; an open page loads itself anew as often",
+        help="make it again at this interval until no run waits; an open page reloads itself at the same interval",
     )
     command.set_defaults(make=_make)
 

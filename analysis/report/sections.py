@@ -94,7 +94,7 @@ def _other_curves(asked: Asked) -> Figure | None:
     for drawing in drawn:  # the title of each panel names the measurement
         panels = [replace(panel, title=f"{panel.y_label}: {panel.title}") for panel in drawing.panels]
         shown += charts(replace(drawing, panels=panels))
-    return Figure("What else was measured along runs", shown, caption)
+    return Figure("Further measurements during runs", shown, caption)
 
 
 def _drawn(figure: Callable[[Asked], Drawing], asked: Asked) -> Drawing | None:

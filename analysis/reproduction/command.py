@@ -47,12 +47,14 @@ def headline(cells: Sequence[Compared]) -> str:
     total = share("", True, [cell for cell in cells if cell.sd is not None])
     alone = share("", False, [cell for cell in cells if cell.sd is None])
     words = (
-        f"{len(cells)} of {sum(printed_cells().values())} printed cells are computed. Of the {total.computed} over "
+        f"{len(cells)} of {sum(printed_cells().values())} printed cells are computed. Among the {total.computed} over "
         f"several seeds, {total.within_sds} lie within two pooled SDs, {total.within[0]} within one point, "
         f"{total.within[1]} within three; {total.not_told_apart} do not differ significantly by Welch's test (p ≥ 0.05)"
     )
     if alone.computed:
-        words += f"; of the {alone.computed} of one seed, {alone.within[0]} within one, {alone.within[1]} within three"
+        words += (
+            f"; among the {alone.computed} of one seed, {alone.within[0]} within one, {alone.within[1]} within three"
+        )
     return f"{words}."
 
 

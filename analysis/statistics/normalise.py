@@ -58,7 +58,9 @@ def normalise(
     arms = {name: np.asarray(each, dtype=np.float64) for name, each in returns.items()}
     if not arms or any(arm.ndim != 2 for arm in arms.values()) or len({arm.shape[1] for arm in arms.values()}) > 1:
         shapes = {name: arm.shape for name, arm in arms.items()}
-        raise ValueError(f"Returns are (seeds, environments), of the same environments for all arms; these: {shapes}.")
+        raise ValueError(
+            f"Returns are (seeds, environments), of the same environments for all arms; shapes given: {shapes}."
+        )
     lost = {name: failed(arm, floor) for name, arm in arms.items()}
     how = {name: each.sum(axis=0) for name, each in lost.items()}, floor, percentiles
     together = np.concatenate([np.where(lost[name], floor, arm) for name, arm in arms.items()])

@@ -167,7 +167,7 @@ def _paper(result: Result) -> list[str]:
         return []
     reported = {name for _, name in result.paper}
     without = [column.label for column in result.columns if column.name not in reported]
-    line = f"Paper: what it reports in {result.table.source} (full schedule, best hyperparameters, 5 seeds)"
+    line = f"Paper: its values in {result.table.source} (full schedule, best hyperparameters, 5 seeds)"
     return [
         f"{line}; nothing for {', '.join(without)}." if without else f"{line}.",
         *(
@@ -214,5 +214,7 @@ def _flags(cells: Collection[Cell]) -> list[str]:
     if others := sorted(flags - FLAGS.keys()):
         lines.append(f"{', '.join(others)}: how many runs their agent says this of; their values are in the mean.")
     if superseded := sum(cell.superseded for cell in cells):
-        lines.append(f"Left out: {superseded} runs whose settings and seed were run again later under another id.")
+        lines.append(
+            f"Left out: {superseded} runs with settings and a seed that were run again later under another id."
+        )
     return lines

@@ -36,7 +36,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "name",
         nargs="?",
-        help=f"which one: {', '.join(TABLES)} (2 or E3 will do), or {ALL}: each that the store can feed; "
+        help=f"which one: {', '.join(TABLES)} (2 or E3 will do), or {ALL}: each with runs in the store; "
         f"default {TABLE2.name} where its metric is what all agents name first, else {HEADLINE.name}",
     )
     command.add_argument("--metric", help="a name of the records' summary; default the table's own")
@@ -96,7 +96,7 @@ def _make_all(asked: argparse.Namespace) -> None:
             _write(table, runs, shown, asked.out or folder / "tables")
         else:
             without.append(table.name)
-    print(f"Nothing here for: {', '.join(without)}. `python -m analysis table NAME` says what each lacks.")
+    print(f"Nothing here for: {', '.join(without)}. `python -m analysis table NAME` names the missing runs of each.")
 
 
 def _rows_if_any(table: Table[Any], asked: argparse.Namespace) -> list[Row]:

@@ -30,7 +30,7 @@ FIRST = "a hypothesis is fixed before its runs are trained"
 
 def add_command(command: argparse.ArgumentParser) -> None:
     """The options of the command, and the function that runs it."""
-    command.add_argument("name", nargs="?", help="under which it is kept; without one, what is fixed is listed")
+    command.add_argument("name", nargs="?", help="the registration's name; without one, all registrations are listed")
     command.add_argument("--hypothesis", metavar="SENTENCE", help=f"the expected outcome, in your words; {NEEDED}")
     command.add_argument(
         "--by",
@@ -53,11 +53,11 @@ def _make(asked: argparse.Namespace) -> None:
         raise ConfigError("A preregistration lies in its store; leave --out out.")
     if asked.name is None:
         if given := [f"--{option}" for option in FIXED if getattr(asked, option)]:
-            raise ConfigError(f"{' and '.join(given)} say what is fixed; give it a name, as `preregister NAME …`.")
+            raise ConfigError(f"{' and '.join(given)} describe a registration; give it a name: `preregister NAME …`.")
         _list(Store(folder_of(asked)))
         return
     if missing := [f"--{option}" for option in REQUIRED if not getattr(asked, option)]:
-        raise ConfigError(f"What is fixed needs {' and '.join(missing)}; --help says what each is.")
+        raise ConfigError(f"A registration needs {' and '.join(missing)}; --help describes each.")
     folder, rows = rows_asked_for(asked, PLANNING, unfinished=True)
     store = Store(folder)
     fixed = _registration(asked, store, rows)
@@ -135,7 +135,7 @@ def _reference(section: Section, by: str, against: str | None) -> str:
     if against is None and by == "intervention" and "none" in section.arms:
         return "none"
     if against is None or against == BEST:
-        raise ConfigError(f"The arm with which others are compared is fixed too: name it with --against ({names}).")
+        raise ConfigError(f"The reference arm is fixed too: name it with --against ({names}).")
     if against not in section.arms:
         raise ConfigError(f"There is no arm '{against}' of {by}; --against takes {names}.")
     return against
@@ -180,6 +180,6 @@ def _check_metric(store: Store, section: Section, metric: str) -> str | None:
         return None
     neutral = groups()["diagnostics"]["neutral"]
     if any(run.besides.get("diagnostics", {}).get("name", neutral) != neutral for run in one_each):
-        return f"Whether '{metric}' is one of what diagnostics add is known when a run has ended."
+        return f"Whether '{metric}' comes from a diagnostic is known only when a run has ended."
     known = sorted(set.intersection(*map(set, having)))
     raise ConfigError(f"Not all runs will have '{metric}' in their summaries; they will have {', '.join(known)}.")

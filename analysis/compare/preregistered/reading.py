@@ -27,7 +27,7 @@ def fixed_for(asked: argparse.Namespace) -> Read:
     if given:
         raise ConfigError(f"--preregistered {asked.preregistered} has fixed {', '.join(given)}; leave it out.")
     if len(places_of(asked)) > 1:
-        raise ConfigError("What is preregistered is read in the store where it was; name one with --store.")
+        raise ConfigError("A registration is read in its own store; name one with --store.")
     found = read(Store(folder_of(asked)), asked.preregistered)
     for name in ("by", "against", "metric"):
         setattr(asked, name, getattr(found.registration, name))

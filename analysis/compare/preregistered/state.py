@@ -55,7 +55,7 @@ def state_of(store: Store, read: Read, rows: Sequence[Row]) -> State:
     broken = [] if read.unchanged else ["its file was changed after it was written"]
     broken += _said(early, "began before it was registered")
     broken += _said(changed, "changed after they were recorded")
-    broken += _said(faults, "left files that are not what was written")
+    broken += _said(faults, "left files that were changed after they were written")
     first = _first_reading(store, registration)
     digests = {run: digest_of(records[run]) for run in ended}
     if first:

@@ -89,7 +89,7 @@ def _left_out(found: Sequence[Selected]) -> list[str]:
     """The settings and runs that took no part or could not be chosen, and a caution about searches."""
     lines = []
     if left_out := sum(selected.left_out for selected in found):
-        lines.append(f"Left out: {left_out} settings that lack some of the seeds on which the others are compared.")
+        lines.append(f"Left out: {left_out} settings that lack some of the seeds of the others.")
     if stopped := sum(selected.stopped for selected in found):
         lines.append(f"Left out: {stopped} run{'' if stopped == 1 else 's'} that a search stopped early.")
     if any(row.hyperparams == "search" for selected in found for row in selected.rows):

@@ -134,7 +134,7 @@ def more_arms(store):
         (fixed_anew, "not the one of the first reading"),
         (fixed_after_training, "began before it was registered"),
         (better_number, "changed after they were recorded"),
-        (other_metrics, "left files that are not what was written"),
+        (other_metrics, "left files that were changed after they were written"),
         (gone, "are gone since the first reading"),
         (trained_again, "were changed or trained again since the first reading"),
         (more_seeds, "seeds were added (none: 3; l2_init: 3)"),

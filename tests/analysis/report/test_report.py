@@ -140,7 +140,7 @@ def test_a_section_has_its_own_runs_and_beside_their_curves_what_else_they_measu
     player, classifiers = sections(found, metrics)
     assert [player.title, classifiers.title] == ["player · Permuted digits", "supervised · Permuted digits"]
     titles = [figure.title for figure in classifiers.figures]
-    assert titles[titles.index("Learning curves") + 1] == "What else was measured along runs"
+    assert titles[titles.index("Learning curves") + 1] == "Further measurements during runs"
     assert any(
         "Final accuracy" in chart["layout"]["title"]["text"] for each in classifiers.figures for chart in each.charts
     )
