@@ -1,4 +1,4 @@
-"""What a benchmark is, whatever its tasks are made of."""
+"""The base class of all benchmarks, independent of the kind of task."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,16 +8,18 @@ from plasticity_lab.component import Component
 
 
 class Resource(Protocol):
-    """What a benchmark's tasks are made of: a set of images, environment bodies. Read once a process, never changed."""
+    """The data or environments that a benchmark's tasks are built from. Loaded once per process, never changed."""
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What a record's provenance says of it: "data", its name; "data_part", whether only a part of it is there."""
+        """Entries for a record's provenance: "data", its name; "data_part", whether only part of the data is
+        present.
+        """
         ...
 
     @property
     def packages(self) -> Sequence[str]:
-        """Python packages that a run of it needs besides ours, by whose versions its numbers may differ."""
+        """Further Python packages that a run with it needs. Results may differ between their versions."""
         ...
 
 
@@ -25,44 +27,44 @@ AnyResource = TypeVar("AnyResource", bound=Resource)
 
 
 class Benchmark(Component, Generic[AnyResource]):
-    """A sequence of tasks. A base class for each kind of task says what they are; final classes say which follow.
+    """A sequence of tasks. A base class for each kind of task defines the tasks; final classes define the sequence.
 
-    Its first tasks must be the same however many it has.
+    The first tasks must not depend on the number of tasks.
     """
 
     tasks_are: ClassVar[str] = "of a kind without a name"
-    """In words, for messages: "labelled images"."""
+    """The kind of tasks in words, for messages, as in "labelled images"."""
 
     tasks: int
-    """How many."""
+    """Number of tasks."""
 
     source: str
-    """The name of what its tasks are made of: benchmarks of one kind with the same source share one `resource`."""
+    """The name of the tasks' resource: benchmarks of one kind with the same source share one `resource`."""
 
     def resource(self, folder: Path) -> AnyResource:
-        """What its tasks are made of, looked for in the folder of data sets.
+        """Loads the resource of the tasks from the folder of data sets.
 
         Raises DataError for files that are missing or damaged, ConfigError for a source that does not exist.
         """
         raise NotImplementedError
 
     def data_subfolder(self) -> str:
-        """The subfolder of the folder of data sets that has the files of its resource; "" if it needs none.
+        """The subfolder of the folder of data sets with the resource's files; "" if it needs none.
 
         Raises ConfigError for a source that does not exist.
         """
         return ""
 
     def outline(self) -> AnyResource | None:
-        """The same in shape and number, without its files: enough to plan with. None where `resource` needs no files.
+        """A resource of the same shape and size, built without files, for planning. None if `resource` needs no files.
 
         Raises ConfigError for a source that does not exist.
         """
         return None
 
     def verified(self, folder: Path) -> str:
-        """A line that says where the resource is, how much of it, and what was checked.
+        """A line that states the resource's location, its size and the checks that were made.
 
-        Raises as `resource`.
+        Raises the same errors as `resource`.
         """
         raise NotImplementedError

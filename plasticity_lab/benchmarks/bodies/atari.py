@@ -9,12 +9,14 @@ from plasticity_lab.environments.atari.games import MAX_STEPS, STICKY, spellings
 class Atari(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game; each begins new episodes.
 
-    game: as ale-py calls it; a command may use any of its `spellings`. environment_steps: of a task, of four frames
-    each, all environments of a run together; an agent rounds them up to whole rollouts. sticky: how likely a frame
-    takes the last action again. full_actions: whether the agent has all 18 actions, or those alone that the game knows.
-    noops: an episode begins with fewer frames without an action than this, as many as its seed says; 0: with none.
-    max_steps: after which an episode is broken off.
-    test_episodes: of each run, after each task; 0: no test.
+    game: its name in ale-py; a command may use any of its `spellings`.
+    environment_steps: steps of a task (four frames each), all environments of a run together; an agent rounds them up
+        to whole rollouts.
+    sticky: probability that a frame repeats the last action.
+    full_actions: whether the agent has all 18 actions, or only the actions of the game.
+    noops: an episode begins with fewer no-op frames than this, their number set by the seed; 0: none.
+    max_steps: steps after which an episode is truncated.
+    test_episodes: test episodes of each run after each task; 0: no test.
     """
 
     tasks_are = "Atari games"

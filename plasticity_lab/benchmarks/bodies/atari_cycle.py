@@ -1,4 +1,4 @@
-"""Atari games in turn, over and over: one network, all 18 actions, no sign of which game it is."""
+"""Atari games in turn, repeatedly: one network and all 18 actions, with no input that names the game."""
 
 from plasticity_lab.benchmarks.bodies.base import GamesInTurn
 from plasticity_lab.component import check
@@ -8,14 +8,15 @@ from plasticity_lab.errors import ConfigError
 
 
 class AtariCycle(GamesInTurn):
-    """The games in turn, over and over, until `tasks` tasks have been learned; each for `environment_steps` steps.
+    """The games in turn, repeatedly, until `tasks` tasks have been learned; each for `environment_steps` steps.
 
-    What an agent remembers goes on from game to game, unless the agent says otherwise. Source: Abbas et al. 2023, who
-    had Rainbow play Atari games in turn.
+    The agent's replay memory is kept from game to game, unless the agent clears it. Source: Abbas et al. 2023, who had
+    Rainbow play Atari games in turn.
 
-    bodies: the games, as ale-py calls them, each once; a command may use any of their `spellings`. environment_steps:
-    of all environments of a run together; an agent rounds them up. sticky, max_steps: as of `Atari`. test_episodes: of
-    each run, after each task; 0: no test.
+    bodies: the games by their names in ale-py, each once; a command may use any of their `spellings`.
+    environment_steps: steps of all environments of a run together; an agent rounds them up.
+    sticky, max_steps: as in `Atari`.
+    test_episodes: test episodes of each run after each task; 0: no test.
     """
 
     tasks_are = "Atari games, in turn"

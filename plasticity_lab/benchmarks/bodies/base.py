@@ -1,4 +1,4 @@
-"""The base classes of benchmarks in which an agent controls a body: in each task one body, for some steps.
+"""Base classes of benchmarks with bodies that an agent controls: each task is a number of steps with one body.
 
 Legend: K runs, E episodes of a test.
 """
@@ -19,27 +19,27 @@ from plasticity_lab.errors import ConfigError, DataError
 
 @dataclass(frozen=True)
 class Bodies:
-    """The bodies of the tasks by name, in the order in which they first come."""
+    """The bodies of the tasks by name, sorted by first appearance."""
 
     by_name: Mapping[str, Body]
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Their names and versions, as a record's provenance says them."""
+        """Names and versions, for a record's provenance."""
         words = [f"{body.name} {body.version}" for body in self.by_name.values()]
         return {"data": ", ".join(words), "data_part": False}
 
     @property
     def packages(self) -> list[str]:
-        """The Python packages that they are made of."""
+        """The Python packages that they need."""
         return list(dict.fromkeys(package for body in self.by_name.values() for package in body.packages))
 
 
 class BodyBenchmark(Benchmark[Bodies]):
-    """Bodies in turn, over and over. Final classes say which (`bodies`, by name, and `outline`).
+    """Bodies in turn, repeatedly. Final classes define `bodies` (their names) and `outline`.
 
-    environment_steps: of a task, all environments of a run together; an agent rounds them up to whole rollouts.
-    test_episodes: after each task an agent may be tested for; 0: there is no test.
+    environment_steps: steps of a task, all environments of a run together; an agent rounds them up to whole rollouts.
+    test_episodes: episodes of a test after each task; 0: no test.
     """
 
     tasks_are = "bodies in environments"
@@ -49,11 +49,11 @@ class BodyBenchmark(Benchmark[Bodies]):
     test_episodes: int
 
     def outline(self) -> Bodies:
-        """Its bodies, whether or not the packages that they are made of are installed here."""
+        """Its bodies, even if their packages are not installed here."""
         raise NotImplementedError
 
     def resource(self, folder: Path) -> Bodies:
-        """Its bodies; they need no files.  Raises DataError where a package that they are made of is not installed."""
+        """Its bodies; they need no files. Raises DataError if a package that they need is not installed."""
         bodies = self.outline()
         for body in bodies.by_name.values():
             if body.missing:
@@ -64,11 +64,11 @@ class BodyBenchmark(Benchmark[Bodies]):
         return bodies
 
     def verified(self, folder: Path) -> str:
-        """Which bodies they are."""
+        """A line with the names and versions of the bodies."""
         return f"bodies: {self.resource(folder).facts['data']}, which need no files."
 
     def set_lengths(self, environment_steps: int, tasks: int, test_episodes: int) -> None:
-        """Checks these settings and keeps them.  Raises ConfigError."""
+        """Checks and sets these settings. Raises ConfigError."""
         self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
         self.tasks = check("benchmark.tasks", tasks, at_least=1)
         self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
@@ -78,25 +78,25 @@ class BodyBenchmark(Benchmark[Bodies]):
         return self.bodies[position % len(self.bodies)]
 
     def cycle_of(self, position: int) -> int:
-        """How often that body has come before."""
+        """How many earlier tasks had that body."""
         return position // len(self.bodies)
 
     def friction_of(self, position: int, seeds: Sequence[int]) -> NDArray[np.float64] | None:
-        """The factor of friction of each run (K,) in the task at that position; None where it is the body's own."""
+        """The friction factor of each run (K,) in the task at that position; None if the friction is unchanged."""
         return None
 
     def test_frictions(self, body: Body) -> NDArray[np.float64] | None:
-        """The factor of friction of each episode of the test, (E,); None where there is no test."""
+        """The friction factor of each test episode, (E,); None if the benchmark has no test."""
         return np.ones(self.test_episodes) if self.test_episodes else None
 
 
 class OneBodyBenchmark(BodyBenchmark):
-    """All tasks have the same body; each begins new episodes. Final classes build it, and end with `set_body`."""
+    """All tasks have the same body; each begins new episodes. The constructor of a final class ends with `set_body`."""
 
     body: Body
 
     def set_body(self, body: Body, source: str) -> None:
-        """Keeps the body.  source: the body and its settings in words."""
+        """Sets the body. source: the body and its settings in words."""
         self.body, self.bodies, self.source = body, [body.name], source
 
     def outline(self) -> Bodies:
@@ -105,14 +105,14 @@ class OneBodyBenchmark(BodyBenchmark):
 
 
 class GamesInTurn(BodyBenchmark):
-    """Games in turn, over and over, each once in a cycle. Final classes build them, and end with `set_games`."""
+    """Games in turn, repeatedly, each once in a cycle. The constructor of a final class ends with `set_games`."""
 
     games: Mapping[str, Body]
 
     def set_games(self, games: Iterable[Body], named: Sequence[str], source: str) -> None:
-        """Keeps the games.  named: as the command names them.  source: their settings in words.
+        """Sets the games. named: the names given on the command line. source: their settings in words.
 
-        Raises ConfigError for a game that comes twice.
+        Raises ConfigError if a game is named twice.
         """
         self.games = {game.name: game for game in games}
         self.bodies = list(self.games)

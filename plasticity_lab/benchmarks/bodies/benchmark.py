@@ -1,4 +1,4 @@
-"""The bodies of a list in turn, over and over, each under a friction of its own where it has any.
+"""The bodies of a list in turn, repeatedly; the friction of a task can be drawn, for bodies that have any.
 
 Legend: K runs, E episodes of a test.
 """
@@ -19,15 +19,17 @@ from plasticity_lab.randomness.host import host_stream
 
 
 class BodyCycle(BodyBenchmark):
-    """The bodies in turn, over and over, until `tasks` tasks have been learned; each for `environment_steps` steps.
+    """The bodies in turn, repeatedly, until `tasks` tasks have been learned; each for `environment_steps` steps.
 
-    environment_steps: of all environments of a run together; an agent rounds them up to whole rollouts. Where tasks are
-    more than bodies, a body comes again in a later cycle, as Section 7 has it; within a cycle it may come twice.
-    friction_range: between which the factor of friction of each task is drawn, log-uniformly; null: friction is the
-    body's own.
+    If there are more tasks than bodies, bodies come again in later cycles, as in Section 7. A list may also name a body
+    twice.
 
-    After each task an agent may be tested: for test_episodes episodes under each of test_factors factors of friction,
-    fixed ones from test_range (a body without friction: as it is). test_episodes 0: there is no test.
+    environment_steps: steps of all environments of a run together; an agent rounds them up to whole rollouts.
+    friction_range: the friction factor of each task is drawn from this range, log-uniformly; null: friction is
+        unchanged.
+    test_episodes: episodes of a test after each task, for each friction factor; 0: no test.
+    test_factors: number of friction factors in the test. They are fixed; a body without friction is tested once.
+    test_range: range of these factors.
     """
 
     neutral = {"friction_range": None, "test_episodes": 0}
@@ -63,7 +65,7 @@ class BodyCycle(BodyBenchmark):
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Ranges in numbers; what a test is like counts only where there is one."""
+        """Ranges as numbers; settings of the test count only if there is one."""
         seen = super().canonical(settings)
         if not settings["test_episodes"]:
             seen = {name: value for name, value in seen.items() if name not in ("test_factors", "test_range")}
@@ -71,17 +73,17 @@ class BodyCycle(BodyBenchmark):
         return seen | {name: checked_range(f"benchmark.{name}", seen[name]) for name in ranges}
 
     def outline(self) -> Bodies:
-        """Its bodies, whether or not the packages that they are made of are installed here."""
+        """Its bodies, even if their packages are not installed here."""
         return Bodies({name: body_named(name) for name in self.bodies})
 
     def friction_of(self, position: int, seeds: Sequence[int]) -> NDArray[np.float64] | None:
-        """The factor of friction of each run (K,) in the task at that position; None where it is the body's own."""
+        """The friction factor of each run (K,) in the task at that position; None if the friction is unchanged."""
         return None if self.friction_range is None else frictions_of_task(seeds, position, self.friction_range)
 
     def test_frictions(self, body: Body) -> NDArray[np.float64] | None:
-        """The factor of friction of each episode of the test, (E,), factor after factor; None where there is no test.
+        """The friction factor of each test episode, (E,), factor after factor; None if the benchmark has no test.
 
-        Factors of 1 for a body without friction.
+        For a body without friction, all factors are 1.
         """
         if not self.test_episodes:
             return None
@@ -89,7 +91,7 @@ class BodyCycle(BodyBenchmark):
         return np.repeat(factors, self.test_episodes)
 
 
-# Factors of friction: one drawn for each task, and a fixed set for the test.
+# Friction factors: one drawn for each task, and a fixed set for the test.
 #
 # Dohare et al. 2024 draw the friction of their Slippery Ant log-uniformly from [0.02, 2].
 
@@ -98,7 +100,9 @@ RANGES = {"dohare_range": [0.02, 2.0]}
 
 
 def checked_range(name: str, value: Any) -> list[float]:
-    """The lowest and the highest factor that a setting names, in numbers or by a word.  Raises ConfigError."""
+    """The lowest and the highest factor of a setting, which is a pair of numbers or a named range. Raises
+    ConfigError.
+    """
     if isinstance(value, str) and value in RANGES:
         return RANGES[value]
     try:
@@ -114,12 +118,16 @@ def checked_range(name: str, value: Any) -> list[float]:
 
 
 def frictions_of_task(seeds: Sequence[int], position: int, within: Sequence[float]) -> NDArray[np.float64]:
-    """The factor of each run (K,) in the task at that position: a function of the two and of the run's stream seed."""
+    """The factor of each run (K,) in the task at that position: a function of the position and the run's stream
+    seed.
+    """
     return np.array([_drawn(host_stream(seed, "friction", position), 1, within)[0] for seed in seeds])
 
 
 def frictions_of_test(count: int, within: Sequence[float]) -> NDArray[np.float64]:
-    """The factors of the test, (count,): the same for all runs, bodies and cycles, and drawn for nothing else."""
+    """The factors of the test, (count,): equal for all runs, bodies and cycles. The draw is independent of all
+    others.
+    """
     return _drawn(host_stream(0, "test friction"), count, within)
 
 

@@ -1,4 +1,4 @@
-"""An Atari game whose actions are numbers, learned for a number of steps (see `environments/atari/games.py`)."""
+"""An Atari game with continuous actions, learned for a number of steps (see `environments/atari/games.py`)."""
 
 from plasticity_lab.benchmarks.bodies.base import OneBodyBenchmark
 from plasticity_lab.component import check
@@ -9,13 +9,16 @@ from plasticity_lab.environments.atari.games import MAX_STEPS, STICKY, THRESHOLD
 class Cale(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game; each begins new episodes.
 
-    An action is three numbers: how far the joystick is moved, in which direction, and whether to fire (see
-    `simulation.Atari`). Source: Farebrother & Castro 2024.
+    An action is three numbers: the joystick's distance and direction, and whether to fire (see `simulation.Atari`).
+        Source: Farebrother & Castro 2024.
 
-    game: as ale-py calls it; a command may use any of its `spellings`. environment_steps: of a task, of four frames
-    each, all environments of a run together; an agent rounds them up to whole rollouts. sticky: how likely a frame
-    takes the last action again. threshold: beyond which a number of an action counts. max_steps: after which an episode
-    is broken off. test_episodes: of each run, after each task; 0: no test.
+    game: its name in ale-py; a command may use any of its `spellings`.
+    environment_steps: steps of a task (four frames each), all environments of a run together; an agent rounds them up
+        to whole rollouts.
+    sticky: probability that a frame repeats the last action.
+    threshold: numbers of an action take effect above this threshold.
+    max_steps: steps after which an episode is truncated.
+    test_episodes: test episodes of each run after each task; 0: no test.
     """
 
     tasks_are = "Atari games whose actions are numbers"

@@ -8,10 +8,12 @@ from plasticity_lab.environments.games.catch import catch
 class Catch(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game; each begins new episodes.
 
-    environment_steps: of a task, all environments of a run together; an agent rounds them up to whole rollouts. balls:
-    of an episode, nine steps each; the best policy's return. With one alone a return of nine steps or more adds no
-    value of a later state, so what is wrong with those values does not show. rendered: false: the board of 10 × 5;
-    true: drawn at 84 × 84. stack: frames of an observation. test_episodes: of each run, after each task; 0: no test.
+    environment_steps: steps of a task, all environments of a run together; an agent rounds them up to whole rollouts.
+    balls: balls of an episode, nine steps each; also the best policy's return. With one ball, a return of nine steps or
+        more adds no value of a later state, so errors in these values do not show.
+    rendered: false: the board of 10 × 5; true: drawn at 84 × 84.
+    stack: frames of an observation.
+    test_episodes: test episodes of each run after each task; 0: no test.
     """
 
     tasks_are = "games of Catch"

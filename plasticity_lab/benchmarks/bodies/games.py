@@ -9,10 +9,12 @@ from plasticity_lab.environments.games.games import GAMES, RAMPING, STICKY
 class Games(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game; each begins new episodes.
 
-    game: bricks, invaders, crossing or gathering. environment_steps: of a task, all environments of a run together; an
-    agent rounds them up to whole rollouts. sticky: how likely an action is not taken and the last one is taken again.
-    ramping: whether a game becomes harder as it goes on. full: whether it has all six actions and as many channels as
-    the game with most, as in games_cycle. test_episodes: of each run, after each task; 0: no test.
+    game: bricks, invaders, crossing or gathering.
+    environment_steps: steps of a task, all environments of a run together; an agent rounds them up to whole rollouts.
+    sticky: probability that the last action is repeated instead of the chosen one.
+    ramping: whether a game becomes harder as it goes on.
+    full: whether it has all six actions and the largest number of channels of all games, as in games_cycle.
+    test_episodes: test episodes of each run after each task; 0: no test.
     """
 
     tasks_are = "games on a board"

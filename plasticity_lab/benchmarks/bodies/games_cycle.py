@@ -1,4 +1,6 @@
-"""The embedded games on boards in turn, over and over: one network, one set of actions, no sign of which game it is."""
+"""The embedded board games in turn, repeatedly: one network and one set of actions, with no input that names the
+game.
+"""
 
 from plasticity_lab.benchmarks.bodies.base import GamesInTurn
 from plasticity_lab.component import check
@@ -7,15 +9,17 @@ from plasticity_lab.errors import ConfigError
 
 
 class GamesCycle(GamesInTurn):
-    """The games in turn, over and over, until `tasks` tasks have been learned; each for `environment_steps` steps.
+    """The games in turn, repeatedly, until `tasks` tasks have been learned; each for `environment_steps` steps.
 
-    All show as many channels as the game with most, what is not theirs is 0, and take all six actions, so that one
-    network with one head learns them all; nothing tells it which game it is in but the board. What an agent remembers
-    goes on from game to game, unless the agent says otherwise. Source: in the manner of Abbas et al. 2023, who had
-    Rainbow play Atari games in turn.
+    All games have the same number of channels (missing ones are 0) and all six actions, so one network with one head
+    learns them all. The board is the only sign of the current game. The agent's replay memory is kept from game to
+    game, unless the agent clears it. Source: in the manner of Abbas et al. 2023, who had Rainbow play Atari games in
+    turn.
 
-    bodies: the games, each once. environment_steps: of all environments of a run together; an agent rounds them up.
-    sticky, ramping: as of `Games`. test_episodes: of each run, after each task; 0: no test.
+    bodies: the games, each once.
+    environment_steps: steps of all environments of a run together; an agent rounds them up.
+    sticky, ramping: as in `Games`.
+    test_episodes: test episodes of each run after each task; 0: no test.
     """
 
     tasks_are = "games on a board, in turn"

@@ -11,15 +11,16 @@ from plasticity_lab.environments.procgen.games import ALL, GAMES, HOW, VARIABLE,
 from plasticity_lab.errors import DataError
 
 PATIENCE = 120.0
-"""Seconds within which a Python has imported Procgen, on a busy file system too."""
+"""Timeout in seconds for importing Procgen, long enough for a busy file system."""
 
 
 class Procgen(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game in easy mode; each begins new episodes.
 
-    game: one of the sixteen, or games16, each a run. levels: of so many, the first ones, an episode shows one; 0: of
-    all. environment_steps: of a task, all environments of a run together. test_episodes: of each run, after each task;
-    0: no test; they show the same levels.
+    game: one of the sixteen, or games16 for a run of each.
+    levels: an episode shows one of the first `levels` levels; 0: one of all levels.
+    environment_steps: steps of a task, all environments of a run together.
+    test_episodes: test episodes of each run after each task, on the same levels; 0: no test.
     """
 
     tasks_are = "Procgen games"
@@ -39,7 +40,7 @@ class Procgen(OneBodyBenchmark):
         self.set_body(body, f"{body.name}, {body.version}")
 
     def resource(self, folder: Path) -> Bodies:
-        """The game.  Raises DataError if no Python with Procgen is named, before sixteen games ask for it."""
+        """The game. Raises DataError if no Python with Procgen is configured, before sixteen games start it."""
         python = os.environ.get(VARIABLE)
         if not python:
             raise DataError(f"benchmark=procgen is stepped by a Python of its own that has Procgen: {HOW}.")

@@ -11,8 +11,9 @@ from plasticity_lab.records.rows import Position
 class Segment:
     """A chunk: a number of steps with a body.
 
-    epoch: counted through the run, from 0. steps: of all environments of a run together. first: steps of the run before
-    this segment.
+    epoch: counted through the run, from 0.
+    first: steps of the run before this segment.
+    steps: steps of all environments of a run together.
     """
 
     task: int
@@ -54,8 +55,9 @@ class Stage:
 class SegmentedTasks:
     """The tasks of a benchmark for an agent that learns while it acts.
 
-    environments: of each run; they step together. epoch_steps, most: of all environments of a run together, as in
-    `Stage`. All lengths are rounded up to whole steps of all environments.
+    environments: environments of each run; they step together.
+    epoch_steps, most: as in `Stage`, counted over all environments of a run together.
+    All lengths are rounded up to whole steps of all environments.
     """
 
     def __init__(self, benchmark: BodyBenchmark, environments: int, epoch_steps: int, most: int) -> None:
@@ -78,7 +80,7 @@ class SegmentedTasks:
         return self.benchmark.tasks * -(-self.task_steps // self.epoch_steps)
 
     def tasks(self, after: Position) -> Iterator[Stage]:
-        """The unfinished tasks, from the task in which `after` lies."""
+        """The unfinished tasks, starting with the task that contains `after`."""
         for position in range(after.task, self.benchmark.tasks):
             yield self.task(position)
 
@@ -92,7 +94,7 @@ class SegmentedTasks:
 class Stages(SegmentedTasks):
     """The tasks of a benchmark for an agent that learns from whole rollouts; a rollout is a segment and an epoch.
 
-    steps: of a rollout, all environments of a run together. Each task is rounded up to whole rollouts.
+    steps: steps of a rollout, all environments of a run together. Each task is rounded up to whole rollouts.
     """
 
     def __init__(self, benchmark: BodyBenchmark, steps: int) -> None:

@@ -1,1 +1,1 @@
-"""Labelled images, task after task: which images, labels and pixel orders a classifier meets, and in which order."""
+"""Benchmarks of labelled images: sequences of tasks, each with its images, labels and pixel order."""

@@ -18,19 +18,19 @@ class AlternatingClasses(LabelledBenchmark):
     """Even tasks are hard (`classes_hard` classes), odd ones easy (`classes_easy`); metrics count the hard ones.
 
     The stream seed puts all classes in a random order, and each task takes the next of them: no class comes twice.
-    Labels keep their true values: the head has an output for every class of the set. Evaluated on the test images of
-    the task's classes, as many of each as the class with the fewest has.
+    Labels keep their true values: the head has an output for every class of the set. Evaluation uses the test images of
+    the task's classes, equally many per class (the number of the class with the fewest).
 
     classes_hard: classes of a hard task.
     classes_easy: classes of an easy one.
     images_per_class: training images of each class: the first ones of the file, or drawn by the stream seed (`subset`).
-    classes_repeat: for sets of few classes: each hard task and the easy one after it draw anew, so that no class comes
-        twice within such a pair.
+    classes_repeat: for sets of few classes: each hard task and the easy one after it draw from all classes again, so
+        that no class comes twice within such a pair.
     order: class_blocks (in every epoch all images of a class, then the next, as the classes were drawn), fixed (the
         order of the file, which mixes the classes), shuffle.
 
-    Source: Section 6, Appendix E (5+1 CIFAR); Kumar et al. 2023, who shuffle. The paper does not say in which order the
-    images come; class blocks are what its numbers fit.
+    Source: Section 6, Appendix E (5+1 CIFAR); Kumar et al. 2023, who shuffle. The paper does not give the order of the
+        images; its numbers fit class blocks.
     """
 
     images: int = field(init=False)
@@ -81,11 +81,11 @@ class AlternatingClasses(LabelledBenchmark):
 
     @property
     def task_images(self) -> Sequence[int]:
-        """Those of a hard task, those of an easy one."""
+        """Training images of a hard task and of an easy task."""
         return [self.classes_hard * self.images_per_class, self.classes_easy * self.images_per_class]
 
     def order_of(self, labels: NDArray[np.int64], seed: int, position: int, epoch: int) -> NDArray[np.int64]:
-        """The order in which the task's N images are shown in its epoch `epoch`, a permutation of 0 … N − 1."""
+        """The order of the task's N images in its epoch `epoch`, a permutation of 0 … N − 1."""
         if self.order == "class_blocks":
             return np.arange(len(labels))  # the lesson lists them class after class, as the classes were drawn
         return super().order_of(labels, seed, position, epoch)

@@ -1,4 +1,5 @@
-"""What a benchmark of labelled images is: for every position, which images, labels, pixel order and held-out images.
+"""Base class of benchmarks of labelled images. It gives the images, labels, pixel order and held-out images of each
+task.
 
 Legend: N training images of a task, M held-out images, D pixels of an image (C·H·W).
 """
@@ -26,9 +27,10 @@ SUBSETS = ("first", "shared", "drawn", "each_task")
 class Lesson:
     """One task of one run, as indices into an image set.
 
-    images (N,), labels (N,): what is trained on. pixels (D,): position d shows the image's pixel pixels[d]; None
-    leaves them in place. held_out (M,), held_out_labels (M,): what is evaluated on, from the test images, or from the
-    training images where `held_out_split` says so. hard: whether the task counts towards the metrics.
+    images (N,), labels (N,): the training data.
+    pixels (D,): position d shows the image's pixel pixels[d]; None if pixels are not permuted.
+    held_out (M,), held_out_labels (M,): the evaluation data. They index the split `held_out_split`, "test" or "train".
+    hard: whether the task counts towards the metrics.
     """
 
     images: NDArray[np.int64]
@@ -42,34 +44,35 @@ class Lesson:
 
 @dataclass(eq=False)
 class LabelledBenchmark(Benchmark[ImageSet]):
-    """A sequence of tasks over one image set. Final classes write `lesson`.
+    """A sequence of tasks over one image set. Final classes implement `lesson`.
 
-    A final class with settings of its own is a keyword-only dataclass: it declares those alone, and checks their ranges
-    in `__post_init__`, which ends with the one of this class.
+    A final class with further settings is a keyword-only dataclass that declares only those. It checks their ranges in
+    `__post_init__`, which ends with a call of this class's `__post_init__`.
 
     source: the name of the image set (`data/sources.py`).
     images: training images of a task.
-    tasks: how many.
+    tasks: number of tasks.
     epochs: passes over its images after which a task ends; null: no such limit.
-    steps: steps after which a task ends, where it has not ended before; null: no such limit.
+    steps: steps after which a task ends, if it has not ended before; null: no such limit.
     batch_size: images of a step; the last batch of an epoch may have fewer.
-    order: of the batches: fixed (the images' own, in every epoch), shuffle (anew in every epoch), class_blocks (class
-        after class).
-    normalise: raw (0 to 1), std (each channel to mean 0 and deviation 1), half (−1 to 1).
-    subset: first (the first `images` training images), shared (a drawn subset, the same in every run), drawn (one of
-        the stream seed's own), each_task (as drawn, and anew for every task).
+    order: order of the images in an epoch: fixed (the order of the data, in every epoch), shuffle (reshuffled in every
+        epoch), class_blocks (one class after another).
+    normalise: raw (0 to 1), std (each channel to mean 0 and standard deviation 1), half (−1 to 1).
+    subset: first (the first `images` training images), shared (a drawn subset, the same in every run), drawn (drawn
+        with the run's stream seed), each_task (as drawn, but drawn again for every task).
     eval_images: held-out images that are evaluated after a task; null: all.
-    eval_matrix: whether every task is evaluated after every task, which ACC, BWT and FWT need. It changes no number of
-        a run, and is no part of its id.
+    eval_matrix: whether every task is evaluated after every task, which ACC, BWT and FWT need. It does not affect
+        training and is not part of a run's id.
     """
 
     tasks_are = "labelled images"
 
     classes_come_once: ClassVar[bool] = False
-    """Whether the head has outputs for a task's classes that no task before it trained: then a network cannot name them
-    yet, and forward transfer is not defined."""
+    """Whether the head has outputs for classes that no earlier task has trained. A network cannot predict these classes
+    yet, so forward transfer is not defined.
+    """
     permutes: ClassVar[bool] = False
-    """Whether its tasks permute pixels: their held-out images are laid out in another way then."""
+    """Whether tasks permute pixels, so that each task's held-out images have a different pixel order."""
 
     source: str
     images: int
@@ -103,7 +106,7 @@ class LabelledBenchmark(Benchmark[ImageSet]):
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Without `eval_matrix`."""
+        """The settings without `eval_matrix`."""
         return {name: value for name, value in super().canonical(settings).items() if name != "eval_matrix"}
 
     def resource(self, folder: Path) -> ImageSet:
@@ -111,7 +114,7 @@ class LabelledBenchmark(Benchmark[ImageSet]):
         return load_images(self.source, folder)
 
     def data_subfolder(self) -> str:
-        """The folder of its image set; "" for one that ships with a package."""
+        """The folder of its image set; "" for a set that ships with a package."""
         return source_named(self.source).subfolder
 
     def outline(self) -> ImageSet | None:
@@ -120,11 +123,11 @@ class LabelledBenchmark(Benchmark[ImageSet]):
         return None if outline is None else outline()
 
     def verified(self, folder: Path) -> str:
-        """Where the image set is, how many images it has, and what was checked."""
+        """The image set's location, its number of images and the checks that were made."""
         return verified(self.source, folder)
 
     def outputs(self, image_set: ImageSet) -> int:
-        """How many classes a network distinguishes: by default all of the set."""
+        """Number of classes that a network distinguishes: by default all classes of the set."""
         return image_set.classes
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
@@ -133,24 +136,26 @@ class LabelledBenchmark(Benchmark[ImageSet]):
 
     @property
     def task_images(self) -> Sequence[int]:
-        """How many training images an epoch of the first tasks shows; the following tasks repeat these numbers.
+        """Number of training images in an epoch of each of the first tasks; later tasks repeat these numbers.
 
-        So the totals of a run take no longer for a billion tasks than for one. `__post_init__` reads it.
+        The repetition makes a run's totals as fast to compute for a billion tasks as for one. `__post_init__` reads it.
         """
         return [self.images]
 
     def images_of(self, position: int) -> int:
-        """How many training images an epoch of the task at that position shows: all that it has, or a part of them."""
+        """Number of training images in an epoch of the task at that position: all of the task's images, or a part of
+        them.
+        """
         return self.task_images[position % len(self.task_images)]
 
     @property
     def max_shown(self) -> int:
-        """How many training images the largest epoch shows."""
+        """Number of training images in the largest epoch."""
         return max(self.task_images[: self.tasks])
 
     @property
     def max_images(self) -> int:
-        """How many training images the largest task has."""
+        """Number of training images of the largest task."""
         return self.max_shown
 
     @property
@@ -168,7 +173,7 @@ class LabelledBenchmark(Benchmark[ImageSet]):
         return min(length for length in (by_epochs, self.steps) if length is not None)
 
     def epochs_of(self, position: int) -> int:
-        """Epochs of the task at that position, a last incomplete one counted."""
+        """Epochs of the task at that position, including an incomplete last one."""
         return -(-self.steps_of(position) // self.batches_of(position))
 
     def steps_before(self, position: int) -> int:
@@ -176,11 +181,11 @@ class LabelledBenchmark(Benchmark[ImageSet]):
         return self.total_before(position, self.steps_of)
 
     def epochs_before(self, position: int) -> int:
-        """Epochs of all tasks before that position, a last incomplete one of each counted."""
+        """Epochs of all tasks before that position, including an incomplete last one of each."""
         return self.total_before(position, self.epochs_of)
 
     def total_before(self, position: int, of: Callable[[int], int]) -> int:
-        """The sum over all tasks before that position of a number that depends on nothing but a task's images."""
+        """The sum of `of` over all tasks before that position. `of` may depend only on a task's number of images."""
         whole, rest = divmod(position, len(self.task_images))
         each = [of(earlier) for earlier in range(len(self.task_images))]
         return whole * sum(each) + sum(each[:rest])
@@ -196,10 +201,9 @@ class LabelledBenchmark(Benchmark[ImageSet]):
         return self.epochs_before(self.tasks)
 
     def chosen(self, image_set: ImageSet, seed: int, position: int | None = None) -> NDArray[np.int64]:
-        """The training images of a run's task, (N,); of all its tasks, unless each has a subset of its own.
+        """The training images of a run's task, (N,). The same for all tasks, unless each has its own subset.
 
-        Raises ConfigError if the set has fewer than asked for, and for such subsets of a benchmark that does not say of
-        which task it asks.
+        Raises ConfigError if the set has fewer images, or if each task has its own subset and `position` is None.
         """
         there = len(image_set.train_labels)
         if self.images > there:
@@ -218,21 +222,21 @@ class LabelledBenchmark(Benchmark[ImageSet]):
     def drawn_subset(self, seed: int, position: int | None, *of: int | str) -> np.random.Generator:
         """The generator that draws the training images of task `position` in a run with that stream seed.
 
-        of: what they are drawn of, where a task has several draws.
+        of: distinguishes several draws of one task.
         """
         which = of if self.subset != "each_task" else (*of, "task", position)
         return host_stream(self.subset_seed(seed), "subset", *which)
 
     def subset_seed(self, seed: int) -> int:
-        """The seed by which images are drawn in a run with that stream seed."""
+        """The seed for drawing images in a run with that stream seed."""
         return 0 if self.subset == "shared" else seed
 
     def first_held_out(self, there: int) -> NDArray[np.int64]:
-        """The held-out images that are evaluated, of that many: all, or the first `eval_images`."""
+        """The indices of the evaluated images among `there` held-out images: all, or the first `eval_images`."""
         return np.arange(there if self.eval_images is None else min(self.eval_images, there))
 
     def order_of(self, labels: NDArray[np.int64], seed: int, position: int, epoch: int) -> NDArray[np.int64]:
-        """The order in which images of the task are shown in its epoch `epoch`: a permutation of 0 … N − 1."""
+        """The order of the task's images in its epoch `epoch`: a permutation of 0 … N − 1."""
         if self.order == "shuffle":
             return host_stream(seed, "order", position, epoch).permutation(len(labels))
         if self.order == "class_blocks":
@@ -242,13 +246,13 @@ class LabelledBenchmark(Benchmark[ImageSet]):
 
 @lru_cache(maxsize=128)
 def _drawn(seed: int, there: int, images: int) -> NDArray[np.int64]:
-    """The training images of all tasks of a run, of that many in the set; each task asks for them anew."""
+    """The training images of all tasks of a run, out of `there` images. Cached, because each task requests them."""
     found = host_stream(seed, "subset").permutation(there)[:images].copy()
     found.flags.writeable = False
     return found
 
 
-# A set of images class by class: whether it has enough of each, and the held-out images of some classes.
+# Images by class: checks of the number of images of each class, and the held-out images of some classes.
 
 
 def check_every_class(image_set: ImageSet, images_per_class: int) -> None:
@@ -267,9 +271,9 @@ def check_every_class(image_set: ImageSet, images_per_class: int) -> None:
 
 
 def held_out_in_turn(image_set: ImageSet, classes: Iterable[int]) -> NDArray[np.int64]:
-    """Positions of test images, as many of each class as the set's rarest one has.
+    """Positions of test images: for each class, as many as the rarest class of the set has.
 
-    One of each class in turn, so that the first few are of all classes.
+    Classes take turns, so that the first few images cover all classes.
     """
     fewest = min(map(len, image_set.test_by_class))
     return np.stack([image_set.test_by_class[label][:fewest] for label in classes], axis=1).ravel()

@@ -1,4 +1,4 @@
-"""The classes of a set in groups, which one head distinguishes: what split and joint training have in common."""
+"""The classes of a set in groups with one head: shared by split and joint training."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,11 +15,11 @@ from plasticity_lab.randomness.host import host_stream
 
 @dataclass(eq=False, kw_only=True)
 class GroupedClasses(LabelledBenchmark):
-    """Groups of `classes_per_task` classes; task t is evaluated on group t. Final classes say what it is trained on.
+    """Groups of `classes_per_task` classes; task t is evaluated on group t. Final classes define the training images.
 
-    The stream seed puts all classes in a random order, and each group is the next of them: no class is in two groups.
-    Labels keep their true values, and the head has an output for every class of the set, whatever the task. Held out
-    are the test images of the group's classes, as many of each as the class with the fewest has.
+    The stream seed puts all classes in a random order, and each group takes the next of them: no class is in two
+    groups. Labels keep their true values, and the head has an output for every class of the set, in all tasks. Held out
+    are the test images of the group's classes, equally many per class (the number of the class with the fewest).
 
     classes_per_task: classes of a group.
     images_per_class: training images of each class: the first ones of the file, or drawn by the stream seed (`subset`).
@@ -46,7 +46,7 @@ class GroupedClasses(LabelledBenchmark):
 
     @property
     def group_count(self) -> int:
-        """How many groups there are: one for each task."""
+        """Number of groups: one for each task."""
         return self.tasks
 
     def classes_of(self, seed: int, group: int, classes: int) -> NDArray[np.int64]:

@@ -1,4 +1,6 @@
-"""The i.i.d. twin of class-incremental learning: all classes at once, for as many steps, evaluated group by group."""
+"""The i.i.d. counterpart of class-incremental learning: all classes at once, with the same number of steps, evaluated
+group by group.
+"""
 
 from dataclasses import dataclass
 
@@ -15,14 +17,15 @@ from plasticity_lab.randomness.host import host_stream
 
 @dataclass(eq=False, kw_only=True)
 class JointClasses(GroupedClasses):
-    """Every task trains on the images of all `groups` groups; task t is evaluated on group t, as its split twin's is.
+    """Every task trains on the images of all `groups` groups; task t is evaluated on group t, as in split training.
 
-    An epoch shows as many images as an epoch of a split task has, so that the same settings give as many steps of the
-    same sizes: the first part of a pass over all images, the next epoch the next part. With as many groups as tasks,
-    `epochs` epochs of every task together are `epochs` passes over all images.
+    An epoch shows as many images as an epoch of a split task, so that the same settings give steps of the same number
+    and size. The first epoch shows the first part of a pass over all images, the next epoch the next part. If the
+    number of groups equals the number of tasks, `epochs` epochs of every task amount to `epochs` passes over all
+    images.
 
     groups: groups that are trained on in every task.
-    order: shuffle (every pass in an order of its own) or fixed (that of the file).
+    order: shuffle (every pass in a different order) or fixed (the order of the file).
 
     Source: Section 2 (Table 1, "joint training" with an "identical budget").
     """
@@ -47,12 +50,12 @@ class JointClasses(GroupedClasses):
 
     @property
     def group_count(self) -> int:
-        """How many groups are trained on in every task."""
+        """Number of groups that are trained on in every task."""
         return self.groups
 
     @property
     def max_images(self) -> int:
-        """All images: those of every group."""
+        """The images of all groups."""
         return self.groups * self.images
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:

@@ -12,12 +12,12 @@ from plasticity_lab.randomness.host import host_stream
 
 @dataclass(eq=False, kw_only=True)
 class PermutedPixels(LabelledBenchmark):
-    """Each task permutes the pixels of all images by a permutation of its own; test images are permuted alike.
+    """Each task permutes the pixels of all images, training and test, with a different permutation.
 
-    unpermuted_first: whether the first task shows the images as they are; else it is permuted too.
+    unpermuted_first: whether the first task shows the images unchanged; otherwise it is permuted too.
 
     Source: Section 6, Appendix E (Permuted MNIST: a fixed subset of 10,000 images, one epoch, 500 tasks). Kumar et al.
-    2023 leave the first task unpermuted, and draw a subset for each task (`subset`: each_task).
+        2023 leave the first task unpermuted, and draw a subset for each task (`subset`: each_task).
     """
 
     neutral = {"unpermuted_first": False}
@@ -26,7 +26,7 @@ class PermutedPixels(LabelledBenchmark):
     unpermuted_first: bool = False
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
-        """The subset with task `position`'s pixel order.  Raises ConfigError where pixels would change channel."""
+        """The subset with task `position`'s pixel order. Raises ConfigError if pixels would change channel."""
         if self.normalise == "std" and image_set.train_images.shape[1] > 1:
             raise ConfigError(
                 f"benchmark.normalise is std, which scales each channel of {image_set.name} apart, and permuting moves "

@@ -6,11 +6,11 @@ from plasticity_lab.data.image_set import ImageSet
 
 
 class SplitClasses(GroupedClasses):
-    """Task t trains on the images of group t alone, `epochs` passes; no class and no image comes in two tasks.
+    """Task t trains on the images of group t alone, for `epochs` passes; no class and no image comes in two tasks.
 
     Source: Section 2, Appendices B and B.5 (Split-CIFAR-100: 20 tasks of 5 classes, 100 epochs each); van de Ven et al.
-    2022 for the name of the scenario. The paper does not say in which order classes and images come: here both are
-    drawn.
+        2022 for the name of the scenario. The paper does not state the order of classes and images: here both are
+        drawn.
     """
 
     tasks_are = "groups of classes that come one after another"

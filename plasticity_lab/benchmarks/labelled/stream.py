@@ -1,4 +1,4 @@
-"""The tasks of a whole pack, cut into chunks: what the trainer walks along.
+"""The tasks of a whole pack, cut into chunks for the trainer.
 
 Legend: K runs, S steps of a chunk, B examples of a batch.
 """
@@ -14,17 +14,20 @@ from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.records.rows import Position
 
 CHUNK_STEPS = 500
-"""The most steps between two looks at the clock. Chunks end at multiples of it, whatever was resumed or packed, so
-that sums over a chunk are the same sums in every run."""
+"""Maximum number of steps between two checks of the clock. Chunks end at multiples of it, in resumed runs and packs
+too, so sums over a chunk are the same in every run.
+"""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some consecutive steps of one epoch of one task.
+    """Consecutive steps within one epoch of one task.
 
-    epoch: counted through the run. images (K, S, B): which of the task's images make up the batches; counts (S,): how
-    many of each batch's B are there (the rest repeat image 0 and weigh nothing). first: steps taken before this
-    chunk, counted through the run. marks: its task's.
+    epoch: counted through the run.
+    images (K, S, B): indices of the batches' images among the task's images.
+    counts (S,): number of examples in each batch. The other rows are padding: they repeat image 0 with weight 0.
+    first: steps taken before this chunk, counted through the run.
+    marks: the task's marks.
     """
 
     task: int
@@ -39,7 +42,9 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Task:
-    """One stage of a pack: a lesson for each run, all equally long.  marks: `hard`, whether it counts in metrics."""
+    """One stage of a pack: a lesson for each run, all of equal length. marks: `hard`, whether the task counts in
+    metrics.
+    """
 
     position: int
     lessons: Sequence[Lesson]
@@ -48,7 +53,7 @@ class Task:
     seeds: Sequence[int]
 
     def chunks(self, after: Position) -> Iterator[Chunk]:
-        """The chunks that are still to come; all of them unless `after` lies within this task."""
+        """The remaining chunks; all of them unless `after` lies within this task."""
         benchmark, position = self.benchmark, self.position
         taken = after.step if after.task == position else 0
         batches, steps = benchmark.batches_of(position), benchmark.steps_of(position)
@@ -94,11 +99,11 @@ class Stream:
         self.seeds = seeds
 
     def tasks(self, after: Position) -> Iterator[Task]:
-        """The tasks that are not finished yet, from the one in which `after` lies."""
+        """The unfinished tasks, starting with the task that contains `after`."""
         for position in range(after.task, self.benchmark.tasks):
             yield self.task(position)
 
     def task(self, position: int) -> Task:
-        """Any one of them."""
+        """The task at that position."""
         lessons = [self.benchmark.lesson(self.image_set, seed, position) for seed in self.seeds]
         return Task(position, lessons, {"hard": lessons[0].hard}, self.benchmark, self.seeds)
