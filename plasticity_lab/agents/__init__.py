@@ -1,1 +1,1 @@
-"""What a task's steps do: an agent owns a pack's tensors, returns measurements, opens no file."""
+"""Agents: an agent owns a pack's tensors and trains on its tasks. It returns measurements and opens no file."""

@@ -1,4 +1,4 @@
-"""What an agent is: the choice of conf/agent, and the learner that it puts together for a pack."""
+"""Base class of agents (config group `agent`), and protocols of the learner and the tasks that it builds for a pack."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
@@ -21,7 +21,9 @@ State = dict[str, Any]
 
 
 class Task(Stage, Protocol):
-    """One stage of a pack, equally long for all its runs.  What its chunks are is between a stream and its learner."""
+    """One stage of a pack, with the same number of steps for all runs. The class of its chunks is up to the stream and
+    its learner.
+    """
 
     def chunks(self, after: Position) -> Iterator[Any]:
         """The chunks that are still to come; all of them unless `after` lies within this task."""
@@ -37,18 +39,18 @@ class Stream(Protocol[TaskOfStream]):
     """The tasks of a pack, all of one class."""
 
     def tasks(self, after: Position) -> Iterator[TaskOfStream]:
-        """The tasks that are not finished yet, from the one in which `after` lies."""
+        """The unfinished tasks, starting with the task that contains `after`."""
         ...
 
     def task(self, position: int) -> TaskOfStream:
-        """Any one of them: task t is a function of (seed, t), never of task t − 1."""
+        """Task t. It is a function of (seed, t) and does not depend on task t − 1."""
         ...
 
 
 class Learner(Protocol[TaskLearned, ChunkLearned]):
-    """Learns the tasks of a pack of K runs: owns its tensors, returns what it measures, opens no file.
+    """Learns the tasks of a pack of K runs. It owns the pack's tensors, returns its measurements and opens no file.
 
-    It may take tasks and chunks of one class alone, those of the stream that it comes with.
+    A learner may support a single class of tasks and chunks: the class of the stream returned with it.
     """
 
     @property
@@ -58,12 +60,14 @@ class Learner(Protocol[TaskLearned, ChunkLearned]):
 
     @property
     def facts(self) -> Mapping[str, float]:
-        """Numbers that the summary needs beside the metrics (see `Measures.flags`)."""
+        """Numbers that the summary needs in addition to the metrics (see `Measures.flags`)."""
         ...
 
     def begin(self, task: TaskLearned, fresh: bool) -> None:
-        """Gets ready for a task.  fresh: whether its first chunk comes next; else a resumed run goes on within it, and
-        what `load` brought must stay as it is.
+        """Prepares for a task.
+
+        fresh: True if the first chunk of the task comes next. False if a resumed run continues within the task; the
+            loaded state must then stay unchanged.
         """
         ...
 
@@ -72,32 +76,35 @@ class Learner(Protocol[TaskLearned, ChunkLearned]):
         ...
 
     def evaluate(self, task: TaskLearned) -> Evaluation:
-        """What it can do on a task, begun or not: changes nothing, whenever it is asked."""
+        """Evaluates the runs on a task, whether or not it has been trained on. Changes no state."""
         ...
 
     def end(self, task: TaskLearned) -> None:
-        """Does what is due between tasks: the intervention's work, the optimizer's reset."""
+        """Work between tasks: the intervention's step and the optimizer's reset."""
         ...
 
     def state(self) -> State:
-        """All that `load` needs to go on bit for bit, but for `bulk`: tensors, numbers and dictionaries of them."""
+        """The state that `load` needs to resume bit for bit, except for `bulk`: tensors, numbers and dictionaries of
+        them.
+        """
         ...
 
     def bulk(self) -> Bulk:
-        """What is too large to be written with every checkpoint, as a replay memory: name → its entries; {} where there
-        is nothing.
+        """Data too large for every checkpoint, such as a replay memory: name → its entries; {} if there is no such
+        data.
 
-        Views of the learner's own arrays, the same ones whenever it is asked, a new learner's with nothing added yet.
-        Entries are written once, so they must not change after they count as added (see `Entries`).
+        The entries are views of the learner's arrays, and each call returns the same views. A new learner's arrays have
+        no entry added yet. Each entry is written to disk once, so it must not change after it counts as added (see
+        `Entries`).
         """
         ...
 
     def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
-        """Goes back to a state, and leaves what it is given untouched. Called before `begin`.
+        """Restores a state without modifying the arguments. Called before `begin`.
 
-        bulk: what `bulk` gave with that state: the arrays are the learner's own, filled already, and `added` says how
-        far; nothing need be copied. None: the memory is lost. Then it begins empty, whatever state and arrays say, and
-        is filled as at the run's start: nothing is learned from it before.
+        bulk: the result of `bulk` for that state. Its arrays are the learner's arrays, already filled up to `added`, so
+            nothing needs to be copied. None if the memory is lost: it then starts empty, whatever the state says, and
+            is refilled as at the start of the run. Nothing is learned from it until then.
         """
         ...
 
@@ -106,10 +113,10 @@ class Learner(Protocol[TaskLearned, ChunkLearned]):
         ...
 
     def view(self, task: TaskLearned) -> View:
-        """What diagnostics are shown while that task is learned, of agents that provide it (`OBSERVED`).
+        """The view that diagnostics receive while this task is learned; only for agents that provide it (`OBSERVED`).
 
-        Changes nothing. It is asked when an epoch or a task has ended, and once before the first update, when an agent
-        that acts has no probe yet.
+        Changes no state. Called at the end of an epoch or task, and once before the first update. At that first call an
+        agent that acts has no probe yet.
         """
         ...
 
@@ -118,10 +125,13 @@ AnyLearner = TypeVar("AnyLearner", bound=Learner[Any, Any])
 
 
 class Agent(Component, Generic[AnyBenchmark, AnyResource, AnyLearner]):
-    """How a run learns. Its settings are the agent's own; those annotated `float` may differ within a pack.
+    """Base class of agents. An agent is a method of learning with its settings; settings annotated `float` may differ
+    within a pack.
 
-    Final classes say what they measure and which benchmarks they learn, put together what trains a pack, and price it.
-    `class PPO(Agent[BodyBenchmark, Bodies, PPOLearner])` names its benchmark, what tasks are made of, and its learner.
+    A final class declares its measures and the benchmarks it can learn. It also builds a pack's learner and estimates
+    the cost of a run.
+    `class PPO(Agent[BodyBenchmark, Bodies, PPOLearner])` names the class of its benchmarks, the class of their
+    resource, and the class of its learner.
     """
 
     floats_on_run_axis = True
@@ -129,62 +139,74 @@ class Agent(Component, Generic[AnyBenchmark, AnyResource, AnyLearner]):
     measures: ClassVar[Measures]
 
     learns: ClassVar[type[Benchmark[Any]]] = Benchmark
-    """The kind of benchmark: the base class of those whose tasks it can learn."""
+    """The base class of the benchmarks that this agent can learn."""
 
     provides: ClassVar[frozenset[str]] = frozenset()
-    """What its learner provides to interventions and diagnostics beside the network (see their `requires`)."""
+    """Features that its learner provides to interventions and diagnostics, in addition to the network (see their
+    `requires`).
+    """
 
     networks: ClassVar[Sequence[str]] = ("",)
-    """The names of the networks that it trains (`PackedNetwork.name`): the intervention measures itself in each."""
+    """The names of the networks that it trains (`PackedNetwork.name`). The intervention's own measurements are taken in
+    each.
+    """
 
     of_no_network: ClassVar[frozenset[str]] = frozenset()
-    """Names among its learner's weights that are no network's parameters."""
+    """Names of learner weights that are not parameters of any network."""
 
     @classmethod
     def networks_beside(cls, network: type[Network]) -> Sequence[str]:
-        """The same beside a choice of the group network: there may be one that is several of them."""
+        """`networks` for a given choice of the config group `network`, since one choice may consist of several
+        networks.
+        """
         return cls.networks
 
     def objection(self, benchmark: AnyBenchmark) -> str | None:
-        """Why it cannot learn this benchmark, though it learns the kind; None where it can.
+        """The reason why this agent cannot learn this benchmark, although it learns benchmarks of that class. None if
+        it can.
 
-        Asked before anything is queued. Words that a sentence ends with: "agent=x cannot learn benchmark=y: <words>.".
+        Called before anything is queued. The returned words end the sentence "agent=x cannot learn benchmark=y:
+        <words>.".
         """
         return None
 
     def model(self, parts: Parts[AnyBenchmark], resource: AnyResource) -> Model:
-        """The stacked network that a record's weights belong to.  Raises ConfigError where the shapes do not fit."""
+        """The stacked network for the weights in a record. Raises ConfigError if the shapes do not fit."""
         raise NotImplementedError
 
     def learner(
         self, parts: Parts[AnyBenchmark], resource: AnyResource, device: torch.device, compiled: bool
     ) -> tuple[Stream[Any], AnyLearner]:
-        """A pack's tasks and what learns them.
+        """Builds the stream of a pack's tasks and their learner.
 
-        compiled: whether its updates are compiled; numbers differ from the eager ones in their last bits.
+        compiled: whether updates are compiled. The results differ from eager mode in the last bits.
         """
         raise NotImplementedError
 
     def statistics(self, learner: AnyLearner) -> Mapping[str, Tensor]:
-        """What scales what the learner's networks are given, name → (K, ...), kept where weights are; {} where nothing.
+        """Scaling statistics of the networks' inputs, name → (K, ...), stored with the weights; {} if inputs are not
+        scaled.
 
-        With the weights alone a network that has learned from scaled observations could not be used.
+        Weights learned from scaled observations are of no use without these statistics.
         """
         return {}
 
     def cost(self, parts: Parts[AnyBenchmark], resource: AnyResource) -> Cost:
-        """What one of the runs costs.  Raises ConfigError where the parts do not fit together."""
+        """The cost of one run. Raises ConfigError if the parts do not fit together."""
         raise NotImplementedError
 
     @classmethod
     def yardsticks(cls) -> Sequence[Yardstick]:
-        """What `calibrate` measures a device by for this agent; `Cost.speed` names one of them, or another agent's."""
+        """The workloads that `calibrate` times on a device for this agent. `Cost.speed` names one of them, or one of
+        another agent.
+        """
         return ()
 
     @classmethod
     def timed_environments(cls) -> Mapping[str, Callable[[int], object]]:
-        """What `calibrate` can time on the host: by the names of `Cost.host_steps`, what takes that many steps of each.
+        """Environments that `calibrate` can time on the host: name (as in `Cost.host_steps`) → function that takes a
+        given number of steps.
 
-        It times those in which the runs act that it is asked about; what builds one is called only then.
+        `calibrate` times only the environments of the runs it was asked about, and calls only their functions.
         """
         return {}

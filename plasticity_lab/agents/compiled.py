@@ -11,17 +11,18 @@ from plasticity_lab.agents import graphs
 
 
 class Compiled:
-    """A function of tensors, and of dictionaries of them, as one compiled graph.
+    """A function of tensors, and of dictionaries of them, compiled into one graph for each set of shapes.
 
-    torch.compile checks before each call that nothing it has seen has changed, which costs some 30 µs: half a step of a
-    small pack. Here only the shapes of the tensors among the arguments may change, and are looked at; whatever else the
-    function reads must stay as it was at the first call, tensors within dictionaries in shape.
+    torch.compile checks before each call that nothing it depends on has changed. The check costs some 30 µs: half a
+    step of a small pack. Here only the shapes of the tensors among the arguments may change, and only these are
+    checked. Everything else that the function reads must stay as at the first call, including the shapes of tensors
+    within dictionaries.
 
-    same: words that determine the function: all functions made with equal words do the same with tensors of equal
-    shapes, so that their graphs serve each other, in later packs and in other processes (see `graphs`). Whatever the
-    function reads beside its arguments must follow from them. None for a function whose graphs are its own.
-    reads: the places among the arguments of those that the function does not change. On a GPU a call is recorded, and
-    what it may change and moves between calls takes copies (see `Captured`).
+    same: words that determine the function. Functions with equal words do the same with tensors of equal shapes, so
+        they share graphs, in later packs and in other processes (see `graphs`). Everything that the function reads in
+        addition to its arguments must follow from these words. None for a function that shares no graphs.
+    reads: positions of the arguments that the function does not change. On a GPU a call is recorded, and other
+        arguments that move between calls are copied (see `Captured`).
     """
 
     def __init__(
@@ -31,7 +32,7 @@ class Compiled:
         self._graphs: dict[tuple[torch.Size, ...], Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        """What the function returns."""
+        """Calls the function."""
         shapes = tuple(value.shape for value in arguments if isinstance(value, torch.Tensor))
         graph = self._graphs.get(shapes)
         if graph is None:
@@ -45,40 +46,44 @@ class Compiled:
 # A compiled function on a GPU, recorded as a CUDA graph: one launch for all kernels of a call.
 #
 # A packed step is twenty to a hundred small kernels, and launching them one by one takes the host longer than a GPU
-# takes to compute a small pack. A replay reads and writes the same memory each time. So each tensor among the arguments
-# either has not moved since the recording, or is first copied into memory of the record: it is fed.
+# takes to compute a small pack. A replay reads and writes the same memory each time. So each tensor argument must
+# be at the same address as in the recording; a tensor that moves is first copied into the recording's memory ("fed").
 
 Recorder = Callable[[Callable[[], Any], torch.device], Callable[[], Any]]
-"""(function, device) → what does on the device all that one call of the function would, launched as one; it returns
-the same tensors each time."""
+"""(function, device) → a function that launches on the device, in one launch, all work of one call. It returns the same
+tensors each time.
+"""
 FED_BYTES = 4 * 2**20
-"""Of a tensor that the function may change, and that moves again and again: what a unit's statistics take in packs of
-hundreds, and less than weights do."""
+"""The largest tensor to feed if it moves repeatedly and the function may change it. The statistics of units in packs of
+hundreds are smaller; weights are larger.
+"""
 
 
 class Captured:
-    """A function of tensors, and of mappings and tuples of them, as a recorded call; all else must stay as it is.
+    """A function of tensors, and of mappings and tuples of them, as a recorded call; all other arguments must stay the
+    same.
 
-    The first call is an ordinary one: what is made ready late is ready after it. The second is recorded, and whatever
-    has moved since the first, as a batch does, is fed from then on. What moves later is fed from then on, too, and the
-    call is recorded anew; but of what the function may change, large tensors are not fed then: they are parameters that
-    have begun anew, and will not move soon.
+    The first call is an ordinary one, so that lazy initialisation is done before the recording. The second call is
+    recorded. Tensors that have moved since the first call, such as a batch, are fed from then on.
 
-    reads: the places among the arguments of those that the function does not change. Of the others, what is fed is
-    copied back after each call.
+    Tensors that move later are also fed from then on, and the call is recorded again. The exception is large tensors
+    that the function may change: they are parameters that were replaced as a whole, and will not move again soon.
+
+    reads: positions of the arguments that the function does not change. Other fed arguments are copied back after each
+        call.
     """
 
     def __init__(self, function: Callable[..., Any], reads: Collection[int], recorder: Recorder) -> None:
         self._function, self._reads, self._recorder = function, reads, recorder
-        self._places: list[int] = []  # where the tensors lay that the record reads and writes
-        self._fed: dict[int, Tensor] = {}  # of those that are fed, by their number: the record's own
-        self._given: dict[int, tuple[Tensor, int]] = {}  # what these were copied from last, and its version
+        self._places: list[int] = []  # addresses of the tensors that the recording reads and writes
+        self._fed: dict[int, Tensor] = {}  # number of a fed tensor → the recording's copy
+        self._given: dict[int, tuple[Tensor, int]] = {}  # number of a fed tensor → last source and its version
         self._changed: frozenset[int] = frozenset()  # the numbers of the tensors that the function may change
         self._replay: Callable[[], Any] | None = None
-        self._passed_on: dict[int, int] = {}  # what of the result is an argument's: its place in memory → number
+        self._passed_on: dict[int, int] = {}  # results that are arguments: address → number of the argument
 
     def __call__(self, *arguments: Any) -> Any:
-        """What the function returns, in tensors that no later call writes into."""
+        """Calls the function. No later call writes into the returned tensors, except into arguments passed through."""
         tensors = [tensor for argument in arguments for tensor in _tensors(argument)]
         places = [tensor.data_ptr() for tensor in tensors]
         if not self._places:
@@ -94,7 +99,8 @@ class Captured:
             self._record(arguments, tensors)
         assert self._replay is not None
         result = self._replay()
-        # A replay writes past torch, which counts versions: without this, who is fed one of these would not notice.
+        # A replay bypasses torch's version counters. Without this, another `Captured` fed one of these tensors would
+        # miss the change.
         torch.autograd.graph.increment_version([tensors[at] for at in self._changed - self._fed.keys()])
         for at in self._changed & self._fed.keys():
             tensors[at].copy_(self._fed[at])
@@ -109,19 +115,21 @@ class Captured:
         return self._replay is None or at not in self._changed or tensor.nbytes <= FED_BYTES
 
     def _callers(self, own: Tensor, tensors: Sequence[Tensor]) -> Tensor:
-        """A tensor of the result as the caller's: the argument that it is, or a copy."""
+        """A result tensor for the caller: the argument itself if it was passed through, otherwise a copy."""
         at = self._passed_on.get(own.data_ptr()) if own.numel() else None
         return own.clone() if at is None else tensors[at]
 
     def _feed(self, at: int, tensor: Tensor, own: Tensor) -> None:
-        """Copies a tensor to its place, unless that was copied from it already and it has not changed since."""
+        """Copies a tensor into the recording's memory, unless the same tensor was copied there before and has not
+        changed since.
+        """
         given = self._given.get(at)
         if at in self._changed or given is None or given[0] is not tensor or given[1] != tensor._version:
             own.copy_(tensor)
             self._given[at] = tensor, tensor._version
 
     def _record(self, arguments: Sequence[Any], tensors: Sequence[Tensor]) -> None:
-        self._replay = None  # which gives memory back before more is taken
+        self._replay = None  # frees its memory before more is allocated
         taken = iter([self._fed.get(at, tensor) for at, tensor in enumerate(tensors)])
         recorded = [_mapped(lambda _: next(taken), argument) for argument in arguments]
         self._replay = self._recorder(lambda: self._function(*recorded), tensors[0].device)
@@ -129,9 +137,9 @@ class Captured:
 
 
 def cuda_graph(function: Callable[[], Any], device: torch.device) -> Callable[[], Any]:
-    """What the function launches, as a CUDA graph; nothing is computed while it is recorded."""
+    """Records the function's kernels as a CUDA graph. Nothing is computed during the recording."""
     graph = torch.cuda.CUDAGraph()
-    # Other threads of the process, which watch over a lease or write files, may go on meanwhile.
+    # Other threads of the process, which renew a lease or write files, may continue during the recording.
     with torch.cuda.device(device), torch.cuda.graph(graph, capture_error_mode="thread_local"):
         result = function()
 
@@ -143,7 +151,7 @@ def cuda_graph(function: Callable[[], Any], device: torch.device) -> Callable[[]
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
-    """All tensors of a value, in the order in which `_mapped` meets them."""
+    """All tensors of a value, in the same order as in `_mapped`."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, Mapping):

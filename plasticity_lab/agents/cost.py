@@ -1,4 +1,4 @@
-"""What a run costs before it starts: all that planning knows of it."""
+"""The cost of a run, known before it starts. Plans are made from this information alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,8 @@ from typing import Protocol
 class Share:
     """A part of a run's memory.
 
-    what: in words, as in "most of it for images". smaller: what would make it smaller, as in "fewer benchmark.images".
+    what: its contents, in words, as in "most of it for images".
+    smaller: a way to reduce it, as in "fewer benchmark.images".
     """
 
     bytes: int
@@ -19,19 +20,30 @@ class Share:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run costs.
+    """The cost of one run.
 
-    length: in the benchmark's `unit`, as journal and progress count it. updates: of its network; the mode follows from
-    them. flops: operations of one update in matrix products and convolutions. memory: bytes on the device, by what they
-    are for. speed: the yardstick of its agent's that it is priced by. rows: of its metrics. parameters: of its network.
-    host_memory: bytes beside the device's. forwards, forward_flops: passes through the network without an update, and
-    operations of one. host_steps: environment → its steps. graphs: how many are compiled for it. bulk_bytes: of what
-    its learner gives as `bulk`, when that is full; they are part of the memory where it lies. statistics: bytes of each
-    tensor that `Agent.statistics` keeps of a run. epochs: how many end, or of what an agent has in their place; each is
-    one of the rows. looks: of diagnostics, in passes of `look_flops` operations each. looked: numbers that they leave.
-    left_out: diagnostics that have nothing to measure in its network, and so no columns.
-    kernels: whether kernels of our own serve its updates, on a CPU. kernel_parts: the parts of the kernels that an
-    update calls, if kernels serve it.
+    length: in the benchmark's `unit`, as counted by journal and progress.
+    unit: unit of `length`.
+    updates: updates of its network. The execution mode is chosen by this number.
+    flops: operations in matrix products and convolutions of one update.
+    memory: bytes on the device, one `Share` per purpose.
+    speed: name of the yardstick that the time of an update is estimated from.
+    rows: rows of its metrics.
+    parameters: parameters of its network.
+    host_memory: bytes on the host, in addition to the device memory.
+    forwards, forward_flops: forward passes without an update, and operations of one.
+    host_steps: environment → its steps.
+    graphs: number of graphs compiled for it.
+    kernels: whether our own kernels compute its updates, on a CPU.
+    kernel_parts: the parts of the kernels that an update calls, if kernels compute it.
+    bulk_bytes: bytes of the learner's `bulk` when full. They are included in the memory of the device or host that
+        holds them.
+    statistics: bytes of each tensor that `Agent.statistics` stores for a run.
+    epochs: number of epochs that end, or of their equivalent in other agents. Each is one of the rows.
+    looks: number of measurements by diagnostics, in forward passes of `look_flops` operations each.
+    look_flops: operations of one such pass.
+    looked: numbers that diagnostics record.
+    left_out: diagnostics that have nothing to measure in its network, and therefore no columns.
     """
 
     length: int
@@ -59,56 +71,56 @@ class Cost:
 
     @property
     def device_bytes(self) -> int:
-        """Bytes on the device, all parts together."""
+        """Bytes on the device, sum of all parts."""
         return sum(share.bytes for share in self.memory)
 
     @property
     def host_bytes(self) -> int:
-        """Bytes on the host besides, all parts together."""
+        """Additional bytes on the host, sum of all parts."""
         return sum(share.bytes for share in self.host_memory)
 
 
-# What a kind of device is measured by: small workloads of an agent, from which plans estimate times and widths.
+# Small workloads of an agent that are timed on a device. Plans estimate times and pack widths from the results.
 
 
 class TimedPack(Protocol):
-    """A pack whose updates can be timed."""
+    """A pack to time: it can take updates in bursts."""
 
     @property
     def updates(self) -> int:
-        """Of each run in one burst."""
+        """Updates of each run in one burst."""
         ...
 
     def burst(self) -> object:
-        """Takes the updates and does nothing besides; returns when all is computed."""
+        """Takes the updates and does nothing else. Returns when all results are computed."""
         ...
 
 
 class Yardstick(Protocol):
-    """A workload."""
+    """A workload to time."""
 
     @property
     def name(self) -> str:
-        """As `Cost.speed` says it; no other agent's yardstick has it."""
+        """The name used by `Cost.speed`, unique among all agents."""
         ...
 
     @property
     def description(self) -> str:
-        """In words, for the command that measures."""
+        """A description in words, for the command `calibrate`."""
         ...
 
     @property
     def cost(self) -> Cost:
-        """Of one of its runs."""
+        """The cost of one of its runs."""
         ...
 
     @property
     def widths(self) -> Mapping[str, Sequence[int]]:
-        """The packs that are timed, by type of device ("cpu", "cuda")."""
+        """The pack widths to time, by type of device ("cpu", "cuda")."""
         ...
 
     def shortened(self, updates: int) -> "Yardstick":
-        """The same with bursts of that many updates: for a first try, or a busy machine."""
+        """The same workload with bursts of that number of updates, for a first try or a busy machine."""
         ...
 
     def pack(self, width: int, mode: str, device: str) -> TimedPack:
@@ -116,5 +128,5 @@ class Yardstick(Protocol):
         ...
 
     def peak(self, width: int, device: str) -> None:
-        """Does with an eager pack of that width what takes the most memory of a GPU: a burst and an evaluation."""
+        """Runs the part that takes the most GPU memory, with an eager pack of that width: a burst and an evaluation."""
         ...

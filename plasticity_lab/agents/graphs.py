@@ -1,10 +1,9 @@
-"""Compiled graphs that serve more than one pack: kept by this process, and in torch's cache folder for others.
+"""Compiled graphs that serve more than one pack: kept in this process, and in torch's cache folder for other processes.
 
-A graph is known by words that determine its function, by shape, type and place of every tensor that it is given, and by
-the width of vectors that torch is set to; in the folder also by this package's source files, the versions of Python,
-torch and CUDA, and the abilities of the processor or the GPU. A graph is kept there if all code in it belongs to this
-package, to torch or to Python's standard library: these versions and files identify no other code, for example
-a user's own activation.
+The key of a graph has the words that determine its function, the shape, type and device of every tensor argument, and
+torch's vector width. In the folder it also has this package's source files, the versions of Python, torch and CUDA, and
+the capabilities of the processor or the GPU. A graph is saved there only if all code in it belongs to this package, to
+torch or to Python's standard library. The key identifies no other code, for example a user's activation.
 """
 
 import contextlib
@@ -26,9 +25,11 @@ from plasticity_lab.waits import waiting
 
 Graph = Callable[..., Any]
 KEPT = 64
-"""Graphs that a process keeps for later packs; those that were not used for longest go first."""
+"""Number of graphs that a process keeps for later packs; the least recently used are dropped first."""
 WHOLE = (larger, whole_pool, on_gpu.convolution, on_gpu.product)
-"""Functions that are kept whole in graphs, else torch 2.13 forgets their backward under torch.func.grad."""
+"""Functions that are not traced into by torch.compile. Otherwise torch 2.13 loses their backward under
+torch.func.grad.
+"""
 PACKAGE = Path(__file__).resolve().parents[1]
 STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib")).resolve()
 _here: OrderedDict[str, Graph] = OrderedDict()
@@ -36,9 +37,9 @@ _not_kept = 0
 
 
 def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments: Sequence[Any]) -> Graph:
-    """The compiled function for arguments of these shapes: one that is there already, or a new one.
+    """The compiled function for arguments of these shapes: an existing graph, or a new one.
 
-    same: words that determine the function; None where its graph is to serve nobody else.
+    same: words that determine the function; None if its graph is not shared.
     """
     global _not_kept
     _prepare_dynamo()
@@ -59,17 +60,17 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
 
 
 def not_kept() -> int:
-    """How often this process has asked for a graph that is not on the disk afterwards."""
+    """How many requests of this process were for a graph that is not on disk afterwards."""
     return _not_kept
 
 
 def code_version() -> str:
-    """A digest of this package's source files as this process began with them. Each change needs new graphs."""
+    """A digest of this package's source files at the start of this process. Each change needs new graphs."""
     return _AT_START
 
 
 def forget() -> None:
-    """Lets go of the graphs that this process keeps: as a new process, it looks on the disk then."""
+    """Drops the graphs that this process keeps, so that it looks on disk again, like a new process."""
     _here.clear()
 
 
@@ -77,9 +78,9 @@ def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     try:
         return _as_compiled(function, arguments)
     except RuntimeError as error:
-        # On a CPU, torch 2.13 fails (KeyError 'buf...', pytorch/pytorch#196570) where a parameter's norm, a gradient
-        # that reads the parameter, and its update in place become one loop. In parts, the bits are the same. Its own
-        # class of errors is not named here: importing it takes seconds, which an eager worker would spend too.
+        # On a CPU, torch 2.13 fails (KeyError 'buf...', pytorch/pytorch#196570) if a parameter's norm, a gradient
+        # that reads the parameter, and its update in place become one loop. Split loops give the same bits. Torch's
+        # error class is not named here: importing it takes seconds, which an eager worker would spend too.
         if not isinstance(getattr(error, "inner_exception", None), KeyError):
             raise
         return _as_compiled(function, arguments, max_fusion_size=2)
@@ -100,36 +101,38 @@ def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **optio
 
 
 def _prepare_dynamo() -> None:
-    """Says what compiled calls are to be like, to what makes them and what carries them out."""
+    """Sets torch's options for compiled calls, both for compiling and for running them."""
     from torch._dynamo import config  # an eager worker needs nothing of it
 
-    config.enable_aot_compile = True  # which torch 2.11 must be told, and later versions need not
-    config.record_runtime_overhead = False  # notes for torch's profiler, at every call
+    config.enable_aot_compile = True  # needed by torch 2.11; the default in later versions
+    config.record_runtime_overhead = False  # otherwise every call writes entries for torch's profiler
 
 
 def _compiled_and_kept(function: Callable[..., Any], arguments: Sequence[Any], path: Path | None) -> Graph:
     graph = _compiled(function, arguments)
     known = all(is_known(source.module) for source in graph.source_info().inlined_sources)
-    # Who edits a source file while this process runs has compiled something else than what the file says now.
+    # If a source file was edited while this process runs, the compiled code differs from the file.
     if path is not None and known and _digest() == _AT_START:
-        with contextlib.suppress(Exception):  # then others compile it too
+        with contextlib.suppress(Exception):  # without the file, other processes compile it too
             path.parent.mkdir(parents=True, exist_ok=True)
             graph.save_compiled_function(str(path))
     return graph
 
 
 def is_known(module: str) -> bool:
-    """Whether a graph's name on the disk identifies the code of a module: this package's, torch's, Python's own."""
+    """Whether a graph's name on disk identifies a module's code: modules of this package, torch and the standard
+    library.
+    """
     root = module.partition(".")[0]
     if root in ("plasticity_lab", "torch"):
         return True
-    file = getattr(sys.modules.get(root), "__file__", None)  # a user's module can have the name of one of Python's
+    file = getattr(sys.modules.get(root), "__file__", None)  # a user's module may shadow one of the standard library
     places = STANDARD_LIBRARY / f"{root}.py", STANDARD_LIBRARY / root / "__init__.py"
     return file is not None and Path(file).resolve() in places
 
 
 def _loaded(path: Path | None, function: Callable[..., Any]) -> Graph | None:
-    """The graph that a file holds; None where there is none, or where it is of no use.
+    """The graph stored in a file; None if the file does not exist or is unusable.
 
     function: the function of the graph, which may read names of its module.
     """
@@ -138,14 +141,14 @@ def _loaded(path: Path | None, function: Callable[..., Any]) -> Graph | None:
     try:
         with path.open("rb") as file:
             graph = torch.compiler.load_compiled_function(file, f_globals=getattr(function, "__globals__", None))
-    except Exception:  # whatever a damaged file raises, or one whose machine code is gone: it is written anew
+    except Exception:  # a damaged file, or one with its machine code missing: it is overwritten
         return None
     graph.disable_guard_check()
     return graph
 
 
 def _path(known: str, arguments: Sequence[Any]) -> Path | None:
-    """Where the graph is kept for other processes.  None where torch was given no folder."""
+    """The file of the graph for other processes. None if torch was given no cache folder."""
     folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     if folder is None:
         return None
@@ -160,19 +163,19 @@ def _path(known: str, arguments: Sequence[Any]) -> Path | None:
 
 
 def _of_gpu(device: torch.device) -> str:
-    """What machine code for a GPU depends on, beside the code that it is made of."""
+    """Properties of a GPU that its machine code depends on, in addition to the source code."""
     return repr((torch.cuda.get_device_name(device), torch.cuda.get_device_capability(device), torch.version.cuda))
 
 
 def _width_of_vectors() -> int | None:
-    """The bits of the vectors that torch is set to compile for; None where it takes the processor's."""
+    """Torch's vector width in bits for compiled code; None if it follows the processor."""
     from torch._inductor import config  # an eager worker needs nothing of it
 
     return config.cpp.simdlen
 
 
 def _shapes(arguments: Sequence[Any]) -> str:
-    """Shape, type and place of every tensor in the arguments, and every other value as it is."""
+    """Shape, type and device of every tensor in the arguments, and every other value unchanged."""
     leaves, structure = tree_flatten(arguments)
     return repr(([_shape(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves], structure))
 
@@ -182,7 +185,7 @@ def _shape(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def _digest() -> str:
-    """Of this package's source files as they are now."""
+    """A digest of this package's source files as they are now."""
     found = hashlib.sha256()
     for path in sorted(path for kind in ("*.py", "*.cpp", "*.h") for path in PACKAGE.rglob(kind)):
         found.update(f"{path.relative_to(PACKAGE)}\n".encode() + path.read_bytes())

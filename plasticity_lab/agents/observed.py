@@ -1,4 +1,4 @@
-"""A learner that diagnostics look at: it learns as it would without them, and its rows have their columns too.
+"""A learner that diagnostics measure: it learns the same as without them, and its rows include their columns.
 
 Legend: K runs.
 """
@@ -21,13 +21,16 @@ from plasticity_lab.records.rows import Evaluation, Rows
 
 Values = dict[str, NDArray[np.float64]]
 STATE = "diagnostics"
-"""The part of a checkpoint that diagnostics have: name → their state."""
+"""Key of the diagnostics' part of a checkpoint: name → their state."""
 
 
 class Observed:
-    """The learner, looked at by diagnostics: when epochs end, and when tasks do.
+    """A learner with diagnostics, which measure it at the ends of epochs and tasks.
 
-    diagnostics: by name. columns: theirs, as `columns_of` has them. runs: K. task: the one that is learned.
+    diagnostics: name → diagnostic.
+    columns: their columns, as returned by `columns_of`.
+    runs: K.
+    task: the current task.
     """
 
     task: Task
@@ -40,7 +43,7 @@ class Observed:
         self.states: dict[str, dict[str, Tensor]] = {}
 
     def begin(self, task: Task, fresh: bool) -> None:
-        """The learner's; before the first update of all diagnostics start."""
+        """Begins the task. Before the first update, all diagnostics start."""
         self.learner.begin(task, fresh)
         self.task = task
         for name, diagnostic in self.diagnostics.items():
@@ -49,30 +52,32 @@ class Observed:
                 self.states[name] = dict(self._unchanged(name, view, diagnostic.start))
 
     def advance(self, chunk: Chunk) -> Rows:
-        """The learner's, and what diagnostics see when an epoch has ended; NaN where one is not due."""
+        """The learner's rows. At the end of an epoch they include the diagnostics' values; NaN for a diagnostic that is
+        not due.
+        """
         rows = self.learner.advance(chunk)
         if not chunk.ends_epoch:
             return rows
         return replace(rows, values={**rows.values, **self._looked("epoch", self.task, chunk.epoch)})
 
     def evaluate(self, task: Task) -> Evaluation:
-        """The learner's, and what diagnostics see when a task has ended."""
+        """The learner's evaluation, and the diagnostics' values at the end of a task."""
         return {**self.learner.evaluate(task), **self._looked("task", task, None)}
 
     def end(self, task: Task) -> None:
-        """The learner's."""
+        """Ends the learner's task."""
         self.learner.end(task)
 
     def state(self) -> State:
-        """The learner's, and the diagnostics' own."""
+        """The state of the learner and of the diagnostics."""
         return {**self.learner.state(), STATE: {name: dict(state) for name, state in self.states.items()}}
 
     def bulk(self) -> Bulk:
-        """The learner's."""
+        """The learner's bulk data."""
         return self.learner.bulk()
 
     def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
-        """Goes back to a state, and leaves it untouched."""
+        """Restores a state without modifying it."""
         self.learner.load({name: value for name, value in state.items() if name != STATE}, bulk)
         self.states = {
             diagnostic: {name: value.clone() for name, value in values.items()}
@@ -80,17 +85,17 @@ class Observed:
         }
 
     def weights(self) -> dict[str, Tensor]:
-        """The learner's."""
+        """The learner's weights."""
         return self.learner.weights()
 
     def view(self, task: Task) -> View:
-        """The learner's."""
+        """The learner's view."""
         return self.learner.view(task)
 
     def _looked(self, kind: Kind, task: Task, epoch: int | None) -> Values:
-        """What all diagnostics see when an epoch or a task has ended, by the rows' names, (K,) each.
+        """The values of all diagnostics at the end of an epoch or a task, by row name, (K,) each.
 
-        NaN where there is nothing to show: an agent that remembers may have no probe before it learns.
+        NaN if there is no probe: an agent with a replay memory may have none before it learns.
         """
         found: Values = {}
         view = None
@@ -100,7 +105,7 @@ class Observed:
             if rows and diagnostic.due(epoch):
                 if view is None:
                     view = replace(self.learner.view(task), task=task.position, epoch=epoch)
-                    view = view if kind == "epoch" else replace(view, factor=None)  # what perturbs an epoch is over
+                    view = view if kind == "epoch" else replace(view, factor=None)  # the epoch's perturbation has ended
                 shown = replace(view, state=self.states[name])
                 values = self._unchanged(name, shown, diagnostic.look) if view.probe else {}
                 self._check(name, values, {column.name for column in own})
@@ -110,13 +115,13 @@ class Observed:
         return found
 
     def _unchanged(self, name: str, view: View, verb: Callable[[View], Tensors]) -> Any:
-        """What the verb returns.  Raises OwnClassError if it has written into what it was shown."""
+        """Calls `verb`, a method of a diagnostic. Raises OwnClassError if it has written into its inputs."""
         shown = {**view.parameters, **{f"setting {name}": value for name, value in view.settings["activation"].items()}}
         shown |= {f"probe's {name}": value for name, value in view.probe.items()}
         passed = view.forward() if view.probe else None
         for what, values in {} if passed is None else passed._asdict().items():
             shown |= {f"{what} {name}": value for name, value in values.items()}
-        before = {what: value._version for what, value in shown.items()}  # torch counts what is written in place
+        before = {what: value._version for what, value in shown.items()}  # torch counts in-place writes
         returned = verb(view)
         if changed := [what for what, value in shown.items() if value._version != before[what]]:
             raise OwnClassError(
@@ -126,7 +131,7 @@ class Observed:
         return returned
 
     def _check(self, name: str, values: Any, known: Collection[str]) -> None:
-        """Raises OwnClassError for what is no mapping from columns to numbers of the runs."""
+        """Raises OwnClassError unless `values` maps columns to tensors with one number per run."""
         if not isinstance(values, Mapping) or values.keys() - known:
             found = sorted(values) if isinstance(values, Mapping) else values
             raise OwnClassError(

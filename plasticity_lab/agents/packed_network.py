@@ -1,6 +1,6 @@
-"""A pack's network while it learns, with optimizer, intervention and target networks.
+"""The network of a pack in training, with its optimizer, intervention and target networks.
 
-Legend: K runs, S updates, B examples, D numbers of one, O numbers of an output.
+Legend: K runs, S updates, B examples, D numbers of an example, O numbers of an output.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ TYPES = {np.dtype(np.float32): torch.float32, np.dtype(np.uint8): torch.uint8}
 
 
 def torch_type(dtype: DTypeLike) -> torch.dtype:
-    """The tensor's type for observations of that type of array.  Raises ValueError unless it is float32 or uint8."""
+    """The torch dtype for observations of that NumPy dtype. Raises ValueError unless it is float32 or uint8."""
     found = TYPES.get(np.dtype(dtype))
     if found is None:
         raise ValueError(f"Observations are of type {np.dtype(dtype)}; they must be float32 or uint8.")
@@ -33,17 +33,22 @@ def torch_type(dtype: DTypeLike) -> torch.dtype:
 
 
 def as_floats(observations: Tensor) -> Tensor:
-    """The input of a network, float32 of the same shape: bytes (uint8) are scaled to 0 … 1; float32 stays."""
+    """The network's input, float32 of the same shape: bytes (uint8) are scaled to 0 … 1; float32 is returned
+    unchanged.
+    """
     return of_pixels(observations) if observations.dtype == torch.uint8 else observations
 
 
 class PackedNetwork:
-    """Parameters, moments and the intervention's state of K runs, on one device; every agent has one or several.
+    """Parameters, moments and the intervention's state of K runs on one device. Every agent has one or several of
+    these.
 
-    updates: since the beginning, never begun anew. body: whose parts are active; None where there is one body alone.
-    name: the model's prefix, by which an agent distinguishes its networks (actor, critic): parameters, units, random
-    numbers and columns have it. Empty where there is one network alone. optimizers: the runs' own for this network;
-    None: those of the parts. targets: the networks that follow this one.
+    updates: updates since the beginning; never reset, unlike the optimizer's count.
+    body: the environment with the active parts; None if there is only one environment.
+    name: the model's prefix, which distinguishes the networks of an agent (actor, critic). It is part of the names of
+        parameters, units, random numbers and columns. Empty if there is only one network.
+    optimizers: the runs' optimizers for this network; None for the optimizers in `parts`.
+    targets: the target networks that follow this one.
     """
 
     def __init__(
@@ -64,7 +69,7 @@ class PackedNetwork:
         self.moments = self.optimizer.start(self.parameters)
         self.targets: list[TargetNetwork] = []
         self.updates = 0
-        # Since the moments began, Adam's t: of what all bodies have, and by body of what it alone has.
+        # Updates since the moments were last reset (Adam's t), for shared parameters and for each environment's.
         self._moments_updates, self._body_updates = 0, dict[str, int]()
         everything = Now(model, self.parameters, self.settings["intervention"], {}, self.moments, seeds=self.seeds)
         self.kept = self.intervention.start(everything)
@@ -73,13 +78,13 @@ class PackedNetwork:
             self.settings[BY_STEP] = self.optimizer.corrections(own, 1, self.optimizer.settled(own))
 
     def keys_of(self, purpose: str) -> Tensor:
-        """The runs' keys of random numbers for a purpose, (K, 2): networks of different names have different ones."""
+        """The runs' keys of random numbers for a purpose, (K, 2). They differ between networks of different names."""
         return run_keys(self.seeds, f"{self.name} {purpose}" if self.name else purpose, self.device)
 
     def target(self) -> "TargetNetwork":
-        """A copy of the parameters as they are now, which follows this network when asked to.
+        """A copy of the current parameters, which follows this network on request.
 
-        The agent keeps its state beside this network's, and prices its memory.
+        The agent stores the copy's state next to this network's state, and includes its memory in the cost.
         """
         self.targets.append(TargetNetwork(self))
         return self.targets[-1]
@@ -96,7 +101,7 @@ class PackedNetwork:
 
     @property
     def train_state(self) -> TrainState:
-        """What an update changes, of the active body."""
+        """The tensors that an update changes, for the active environment."""
         return TrainState(
             self.model.active(self.parameters, self.body),
             {kind: self.model.active(values, self.body) for kind, values in self.moments.items()},
@@ -107,10 +112,12 @@ class PackedNetwork:
     def answers(
         self, x: NDArray[np.float32] | NDArray[np.uint8], body: str | None = None
     ) -> dict[str, NDArray[np.float32]]:
-        """The outputs of a body, name → (K, B, O), in evaluation mode; both on the host.  body: None for the active.
+        """The outputs for an environment, name → (K, B, O), in evaluation mode. Inputs and outputs are on the host.
 
-        x: (K, B, D), or images (K, B, C, H, W); bytes are scaled on the device (see `as_floats`). However few the
-        examples are, a run's answers do not depend on its mates: rows are padded for the products.
+        x: (K, B, D), or images (K, B, C, H, W). Bytes are scaled on the device (see `as_floats`).
+        body: the environment; None for the active one.
+        Rows are padded for the matrix products, so a run's outputs do not depend on the other runs of the pack, even
+        with few examples.
         """
         there = x.shape[1]
         padded = np.pad(x.reshape(*x.shape[:2], -1), ((0, 0), (0, aligned(there) - there), (0, 0)))
@@ -123,7 +130,7 @@ class PackedNetwork:
         return self.model.start(self.seeds, self.device)
 
     def corrections(self, updates: int) -> dict[str, Tensor]:
-        """The optimizer's for the next updates, name → (S, ...); see `UpdateInputs.corrections`."""
+        """The optimizer's corrections for the next updates, name → (S, ...); see `UpdateInputs.corrections`."""
         settings, corrections = self.settings["optimizer"], self.optimizer.corrections
         shared = corrections(settings, self._moments_updates + 1, updates)
         if self.body is None or not any(self.model.owner(name) for name in self.parameters):
@@ -132,16 +139,18 @@ class PackedNetwork:
         return shared | {f"{OF_BODY}{name}": rows for name, rows in own.items()}
 
     def update_inputs(self, count: Tensor, corrections: Mapping[str, Tensor]) -> UpdateInputs:
-        """What an update reads, whatever the agent.  count (): updates before it. corrections: a row of them."""
+        """The agent-independent inputs of an update. count (): number of earlier updates. corrections: a row of the
+        corrections.
+        """
         return UpdateInputs(self.settings, self.keys, count, corrections)
 
     def due(self, most: int) -> int:
-        """Of the next `most` updates, how many come before the intervention wants to be asked."""
+        """How many of the next `most` updates can be taken before the intervention must be called."""
         every = self.intervention.every
         return most if every is None else min(most, every - self.updates % every)
 
     def took(self, updates: int) -> None:
-        """Counts updates that were taken, and lets the intervention work if it is due."""
+        """Counts updates that were taken, and calls the intervention if it is due."""
         self.updates += updates
         self._moments_updates += updates
         if self.body is not None:
@@ -151,7 +160,9 @@ class PackedNetwork:
             self.kept = self.intervention.every_n_updates(self._now())
 
     def begin_task(self, task: int) -> None:
-        """What intervention and optimizer do before a task's first update, of what is active; of the first, nothing."""
+        """Work of intervention and optimizer before a task's first update, on active parameters. Does nothing for the
+        first task.
+        """
         if task == 0:
             return
         if self.intervention.restarts_agent:
@@ -161,7 +172,9 @@ class PackedNetwork:
     def end_task(
         self, task: int, examples: Examples | None = None, log_likelihood: LogLikelihood | None = None
     ) -> None:
-        """What intervention and optimizer do between tasks.  examples, log_likelihood: for those that need them."""
+        """Work of intervention and optimizer between tasks. examples, log_likelihood: for interventions that need
+        them.
+        """
         now = self._now(task=task, examples=examples, log_likelihood=log_likelihood)
         self.kept = self.intervention.after_task(now)
         if self.optimizer.reset == "task":
@@ -170,15 +183,15 @@ class PackedNetwork:
             self._body_updates = {}
 
     def of_intervention(self) -> dict[str, NDArray[Any]]:
-        """What the intervention has measured of itself by now, name → (K,): part of every evaluation of a task.
+        """The intervention's measurements of itself so far, name → (K,). They are part of every evaluation of a task.
 
-        The names are those of `Agent.networks`' columns: "<name>_" stands before them, where the network has one.
+        If the network has a name, the columns have the prefix "<name>_" (see `Agent.networks`).
         """
         measured = self.intervention.measured(self.kept)
         return {of_network(self.name, name): value.cpu().numpy() for name, value in measured.items()}
 
     def view(self, loss: Loss, probe: Mapping[str, Tensor], **more: Any) -> View:
-        """What diagnostics are shown of it.  more: what else the agent provides, as `View` has it."""
+        """The view of this network for diagnostics. more: further fields of `View` that the agent provides."""
         return View(
             self.model,
             self.train_state.parameters,
@@ -191,7 +204,7 @@ class PackedNetwork:
         )
 
     def state(self) -> dict[str, Any]:
-        """Parameters, moments, the intervention's state and the counts. Its tensors are the network's own."""
+        """Parameters, moments, the intervention's state and the counts. The tensors are not copied."""
         return {
             "parameters": dict(self.parameters),
             "moments": {kind: dict(values) for kind, values in self.moments.items()},
@@ -202,13 +215,13 @@ class PackedNetwork:
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Goes back to a state, of this process or of an earlier one, and leaves it untouched."""
+        """Restores a state of this process or of an earlier one, without modifying it."""
         self.parameters = self._copied(state["parameters"])
         self.moments = {kind: self._copied(values) for kind, values in state["moments"].items()}
-        # What an older checkpoint lacks (SNR's `examples`) is as it starts.
+        # Entries that an older checkpoint lacks (SNR's `examples`) keep their initial values.
         self.kept = self.kept | self._copied(state["intervention"])
         self._moments_updates = state["updates"]
-        # An old checkpoint has only the first count; what needs the others is newer than it.
+        # An old checkpoint has only the first count. The features that need the others are newer than it.
         self.updates = state.get("all_updates", state["updates"])
         self._body_updates = dict(state.get("body_updates", {}))
 
@@ -217,7 +230,7 @@ class PackedNetwork:
         return {name: value.detach().cpu() for name, value in self.parameters.items()}
 
     def _restart_moments(self) -> None:
-        """Moments of what is active, as if nothing had been learned; those of idle bodies stay."""
+        """Resets the moments of active parameters to their initial values; moments of idle environments stay."""
         parameters, moments, _ = self.train_state
         for kind, fresh in self.optimizer.start(parameters).items():
             for name, value in fresh.items():
@@ -241,8 +254,8 @@ class PackedNetwork:
 class TargetNetwork:
     """A copy of a packed network's parameters, under the same names, without an optimizer (`PackedNetwork.target`).
 
-    The copies stay the same tensors, whatever is copied into them. Fresh numbers in the online network do not change
-    them, except for an intervention that changes them itself (`Now.targets`).
+    The copied tensors keep their identity; values are copied into them. A reset of parameters in the online network
+    does not change them, unless the intervention changes them itself (`Now.targets`).
     """
 
     def __init__(self, online: PackedNetwork) -> None:
@@ -257,23 +270,23 @@ class TargetNetwork:
 
     @torch.no_grad()
     def follow(self, tau_K: Tensor) -> None:
-        """As `follow`, the online network.  tau (K,)."""
+        """Moves the parameters towards the online network (see `follow`). tau (K,)."""
         follow(self.parameters, self.online.parameters, tau_K)
 
     def state(self) -> dict[str, Any]:
-        """The parameters. Its tensors are the network's own."""
+        """The parameters. The tensors are not copied."""
         return {"parameters": dict(self.parameters)}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Goes back to a state, of this process or of an earlier one, and leaves it untouched."""
+        """Restores a state of this process or of an earlier one, without modifying it."""
         for name, own in self.parameters.items():
             own.copy_(state["parameters"][name])
 
 
 def follow(target: Mapping[str, Tensor], online: Mapping[str, Tensor], tau_K: Tensor) -> None:
-    """θ' ← (1 − τ) θ' + τ θ of each run, in place, inside and outside of compiled graphs.
+    """θ' ← (1 − τ) θ' + τ θ for each run, in place, inside and outside of compiled graphs.
 
-    target, online: name → (K, ...), of equal names. tau (K,).
+    target, online: name → (K, ...), with equal names. tau (K,).
     """
     for name, own in target.items():
         tau = beside(tau_K, own)

@@ -1,4 +1,4 @@
-"""What a pack is made of: group → what its runs have of it, once for what is alike and K times for what may differ."""
+"""The components of a pack by config group: one for all runs if they must be equal, K if they may differ."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,12 +27,13 @@ Kind = TypeVar("Kind", bound=Component)
 class Parts(Generic[AnyBenchmark]):
     """The components of K runs that agree in structure.
 
-    components: group → those of the runs, K of them; each may differ from the others in what it puts on the run axis.
-    stream_seeds, init_seeds: of the runs. structure: in words, what the runs have alike apart from the benchmark: packs
-    of equal words are trained by the same functions of tensors; it holds a digest of the code of classes outside this
-    package. processes: that may step their environments; no number
-    depends on it. kernels: whether linear layers are computed by our own (see `plasticity_lab.kernels`). observed:
-    whether diagnostics look at the pack; no number depends on it.
+    components: group → the K components, one per run. They may differ in settings on the run axis.
+    stream_seeds, init_seeds: one per run.
+    structure: words for everything that the runs share, except for the benchmark. Packs with equal words are trained by
+        the same functions of tensors. The words include a digest of the code of classes outside this package.
+    processes: processes that may step the environments; no result depends on them.
+    kernels: whether our own kernels compute linear layers (see `plasticity_lab.kernels`).
+    observed: whether diagnostics measure the pack; no result depends on it.
     """
 
     components: Mapping[str, Sequence[Component]]
@@ -44,11 +45,13 @@ class Parts(Generic[AnyBenchmark]):
     observed: bool = False
 
     def __contains__(self, group: object) -> bool:
-        """Whether the runs have something of a group; those that are older than it have not."""
+        """Whether the runs have a component of that group. Runs that are older than the group have none."""
         return group in self.components
 
     def each(self, group: str, kind: type[Kind]) -> Sequence[Kind]:
-        """What each of the K runs has of a group.  Raises ConfigError where it is none of that kind, or nothing."""
+        """The components of a group, one per run. Raises ConfigError if one is of another kind, or if the runs have
+        none.
+        """
         if group not in self.components:
             raise ConfigError(f"These runs have no {group}; the group is newer than they are.")
         found = self.components[group]
@@ -57,23 +60,25 @@ class Parts(Generic[AnyBenchmark]):
         return cast(Sequence[Kind], found)
 
     def one(self, group: str, kind: type[Kind]) -> Kind:
-        """What the runs have alike of a group: only its structure may be read.  Raises as `each`."""
+        """The first run's component of a group, for reading the structure that all runs share. Raises the same errors
+        as `each`.
+        """
         return self.each(group, kind)[0]
 
     def having(self, group: str, components: Sequence[Component]) -> "Parts[AnyBenchmark]":
-        """The same parts with other components of a group."""
+        """The same parts with other components in a group."""
         return replace(self, components={**self.components, group: components})
 
     @property
     def benchmark(self) -> AnyBenchmark:
-        """The runs' benchmark, alike in all of them."""
+        """The benchmark, equal in all runs."""
         return cast(AnyBenchmark, self.components["benchmark"][0])
 
     @property
     def network(self) -> Network:
-        """Their network, alike in all of them, with their head.  Raises ConfigError where it takes no such head.
+        """The network with its head, equal in all runs. Raises ConfigError if the network does not take such a head.
 
-        Runs that are older than heads have none of their own: the network's is flatten.
+        Runs that are older than the config group `head` have none; the network then flattens.
         """
         network = cast(Network, self.components["network"][0])
         if "head" not in self:
@@ -90,7 +95,7 @@ class Parts(Generic[AnyBenchmark]):
 
     @property
     def perturbation(self) -> Perturbation | None:
-        """What perturbs the runs; None where nothing does."""
+        """The perturbation of the runs; None if they are not perturbed."""
         found = self.one("perturbation", Perturbation) if "perturbation" in self else None
         return found if found is not None and found.perturbs else None
 
@@ -119,7 +124,7 @@ def parts_of(runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = 
     """The parts of runs that agree in everything but seeds and `run_axis_settings`.  Raises ConfigError."""
     groups = dict.fromkeys(map(group_of, runs[0].targets))
     structure = runs[0].structure(without=("benchmark", *runs[0].besides))
-    # A class outside this package can decide a graph's results without any of its code being in the graph.
+    # A class outside this package can affect a graph's results even if none of its code is in the graph.
     own = digests_of_classes(runs[0].trained_by)
     return Parts(
         {group: [run.component(group) for run in runs] for group in groups},

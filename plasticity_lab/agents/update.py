@@ -1,4 +1,4 @@
-"""The update that all agents share: gradient, optimizer, intervention, around a loss that the agent hands in.
+"""The update that all agents share: gradient, optimizer step and intervention, for a loss given by the agent.
 
 Legend: K runs, * any shape.
 """
@@ -22,14 +22,16 @@ from plasticity_lab.stacking.optimizer import Optimizer
 Settings = Mapping[str, Tensors]
 OF_BODY = "body."
 BY_STEP = "by_step"
-"""Among the settings, where moments of some parameters begin apart: the optimizer's corrections of the first steps,
-name → (T, ...)."""
+"""Key in the settings for parameters with slices that were reset at different times. Maps to the optimizer's
+corrections for its first T steps, name → (T, ...).
+"""
 
 
 class TrainState(NamedTuple):
-    """What an update changes: parameters and moments in place; state, the intervention's, is returned anew.
+    """The tensors that an update changes: parameters and moments in place; the intervention's new `state` is returned.
 
-    Only what is active: parameters of idle bodies are left out, so that no gradient, penalty or moment moves them.
+    Contains active tensors only. Parameters of idle environments are left out, so no gradient, penalty or moment
+    changes them.
     """
 
     parameters: Tensors
@@ -38,11 +40,13 @@ class TrainState(NamedTuple):
 
 
 class UpdateInputs(NamedTuple):
-    """What an update reads, whatever the agent.
+    """Tensors that an update reads; the same for all agents.
 
-    settings: part → name → (K,). keys: of the intervention's random numbers, (K, 2). count (): updates before this one.
-    corrections: the optimizer's for this update; under `OF_BODY` and their name those for the active body's own
-    parameters, whose moments began at another time.
+    settings: part → name → (K,).
+    keys: the keys of the intervention's random numbers, (K, 2).
+    count (): number of earlier updates.
+    corrections: the optimizer's corrections for this update. Keys with the prefix `OF_BODY` hold the corrections for
+        parameters that only the active environment has; these have a separate step count.
     """
 
     settings: Settings
@@ -52,12 +56,14 @@ class UpdateInputs(NamedTuple):
 
 
 class LossOutput(NamedTuple):
-    """What a loss returns.
+    """Output of a loss.
 
-    total: of any shape, summed up over everything, so that one backward pass leaves every run its own gradient: run k's
-    part must depend on run k alone. measured: name → (K, ...), for the agent. hidden: the activations, unit → (K, ...),
-    as `Model.forward` gives them: with the losses of the network's own, which the update adds to the total.
-    weights: of the batch's rows, (B,), as `Now.weights`; None where all rows are examples.
+    total: any shape. It is summed before the backward pass, which yields each run's gradient. Run k's part must
+        therefore depend on run k alone.
+    measured: name → (K, ...), for the agent.
+    hidden: the activations, unit → (K, ...), as returned by `Model.forward`, together with the network's auxiliary
+        losses. The update adds those losses to the total.
+    weights: weights of the batch's rows, (B,), as in `Now.weights`; None if all rows are examples.
     """
 
     total: Tensor
@@ -67,24 +73,25 @@ class LossOutput(NamedTuple):
 
 
 Loss = Callable[[Tensors, Settings, Tensors], LossOutput]
-"""(parameters, settings, batch) → what it comes to. A free function of the model: it must not capture a learner, whose
-tensors a compiled graph would keep. Sums over examples belong on the host: inside a compiled update a sum may depend in
-its last bit on the pack's width."""
+"""(parameters, settings, batch) → `LossOutput`. A free function of the model: it must not capture a learner, because a
+compiled graph would keep the learner's tensors. Sums over examples belong on the host: inside a compiled update, the
+last bit of a sum may depend on the pack's width.
+"""
 Update = Callable[[TrainState, UpdateInputs, Tensors], tuple[State, Tensors]]
 Clip = Callable[[Tensors, Tensors], dict[str, Tensor]]
-"""(gradients, the agent's settings) → gradients, between gradient and optimizer; each run's by itself."""
+"""(gradients, the agent's settings) → gradients, applied before the optimizer; each run is clipped separately."""
 
 
 def fuses(optimizer: Optimizer, intervention: Intervention, clipped: bool) -> bool:
-    """Whether kernels take the optimizer's step too, since nothing else takes the gradients.
+    """Whether kernels also take the optimizer step, which requires that no other part uses the gradients.
 
-    clipped: whether these are clipped.
+    clipped: whether gradients are clipped.
     """
     return optimizer.kernel is not None and not clipped and not intervention.takes_gradients()
 
 
 def called_kernels(model: Model, optimizer: Optimizer, intervention: Intervention, clipped: bool) -> list[str]:
-    """The parts of the kernels that an update by kernels calls, if each row of its batch is an example.
+    """The parts of the kernels that an update calls in kernel mode, if each row of its batch is an example.
 
     clipped: whether gradients are clipped.
     """
@@ -109,13 +116,12 @@ def update_of(
     kernels: bool = False,
     examples: str | None = None,
 ) -> Update:
-    """The update as a function of tensors alone.
+    """The update as a function of tensors alone: (train state, inputs, batch) → (the intervention's next state, the
+    loss's measurements).
 
-    (train state, inputs, batch) → the intervention's next state, and what the loss has measured.
-
-    kernels: whether linear layers are computed by our own. Then, if examples says which of the batch's entries,
-    (K, B, ...), goes through each layer once, their optimizer's step is taken by a kernel too, unless somebody needs
-    their gradients.
+    kernels: whether our own kernels compute linear layers.
+    examples: the batch entry, (K, B, ...), that passes through each layer once; None if no entry does. With kernels, a
+        kernel then also takes the optimizer step of linear layers, unless other parts need their gradients.
     """
     once = examples is not None and model.network.rows_are_examples
     fused = kernels and once and fuses(optimizer, intervention, clip is not None)
@@ -141,7 +147,7 @@ def update_of(
         return total, (output.measured, hidden, rows, layer_inputs)
 
     def optimize(train: TrainState, gradients: Tensors, inputs: UpdateInputs) -> None:
-        """One step of the optimizer: of what all bodies have, then of what the active body alone has."""
+        """One optimizer step: first for parameters shared by all environments, then for the active one's own."""
         ages = {name: age for name, age in intervention.ages(train.state).items() if name in gradients}
         for own, corrections in _by_owner(inputs):
             names = gradients.keys() - ages.keys() if ages else gradients
@@ -184,23 +190,23 @@ def update_of(
 
 
 def _now(model: Model, parameters: Tensors, train: TrainState, inputs: UpdateInputs, **more: Any) -> Now:
-    """What the intervention sees of an update.  parameters: those at this moment. more: what else it is shown."""
+    """The intervention's view of an update. parameters: the current ones. more: further fields of `Now`."""
     own = inputs.settings["intervention"]
     return Now(model, parameters, own, train.state, train.moments, inputs.keys, inputs.count, **more)
 
 
 def _activations(model: Model, output: LossOutput) -> Tensors:
-    """The activations of a loss's forward pass, without the network's own losses that stand beside them."""
+    """The activations of a loss's forward pass, without the network's auxiliary losses in the same dictionary."""
     if not model.design.losses:
         return output.hidden
     return {name: value for name, value in output.hidden.items() if name not in model.losses}
 
 
 def example_losses(loss: Loss, settings: Settings) -> Callable[[Tensors, Tensors], Tensor]:
-    """The loss outside of an update: (parameters, batch) → that of each example alone, (K, B).
+    """The loss outside of an update: (parameters, batch) → the loss of each example, (K, B).
 
-    The batch's weights are 1. It can be differentiated twice, as long as it is not compiled: compiled, the elementary
-    functions have first derivatives alone.
+    The batch's weights are 1. The eager function can be differentiated twice. A compiled one cannot: its elementary
+    functions have first derivatives only.
     """
 
     def losses(parameters: Tensors, batch: Tensors) -> Tensor:
@@ -210,13 +216,13 @@ def example_losses(loss: Loss, settings: Settings) -> Callable[[Tensors, Tensors
 
 
 def _by_owner(inputs: UpdateInputs) -> tuple[tuple[bool, Tensors], tuple[bool, Tensors]]:
-    """The corrections of what all bodies have (False), and of what the active body alone has (True)."""
+    """The corrections for shared parameters (False), and for parameters of the active environment alone (True)."""
     of_body = {name.removeprefix(OF_BODY): row for name, row in inputs.corrections.items() if name.startswith(OF_BODY)}
     return (False, inputs.corrections), (True, of_body)
 
 
 def row_of(rows: Tensors, at: Tensor) -> dict[str, Tensor]:
-    """One row of tables whose rows are updates.  at: its index, (1,)."""
+    """One row of tables with a row for each update. at: its index, (1,)."""
     return {name: values.index_select(0, at).squeeze(0) for name, values in rows.items()}
 
 

@@ -1,1 +1,1 @@
-"""Acting in environments, whatever the agent: its network, its draws, tested episodes, what steps cost."""
+"""Acting in environments, shared by all agents: networks, random draws, test episodes and costs."""

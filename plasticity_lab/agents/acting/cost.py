@@ -21,17 +21,17 @@ from plasticity_lab.replay.ring import bytes_of_step
 from plasticity_lab.stacking.run_axis import aligned
 
 STEPS_AN_EPISODE = 100
-"""A guess, for the number of rows that a run's episodes make."""
+"""A guess, used to estimate the number of rows for a run's episodes."""
 CHUNK_OPERATIONS = 10**11
-"""Operations of a run's updates in a chunk: seconds on one core, so that stop signals are seen soon enough."""
+"""Operations of a run's updates in a chunk: seconds on one core, so that stop signals are noticed soon."""
 CHUNK_ROWS = 128
-"""Steps of each environment in a chunk, at most."""
+"""Maximum number of steps of each environment in a chunk."""
 
 
 def steps_of_chunk(environments: int, update_period: int, operations: int) -> int:
-    """The most steps of a chunk, all environments of a run together, of an agent that learns while it acts.
+    """Maximum number of steps in a chunk, all environments of a run together, for an agent that learns while it acts.
 
-    A function of the run alone, not of its pack. operations: of an update.
+    Depends on the run alone, not on its pack. operations: number of operations of an update.
     """
     updates = max(1, CHUNK_OPERATIONS // max(1, operations))
     return min(CHUNK_ROWS * environments, max(environments, updates * update_period))
@@ -47,10 +47,13 @@ def cost_with_memory(
     memory: Sequence[Share],
     priorities: int = 0,
 ) -> Cost:
-    """The cost of a run with a replay memory; steps and passes of tests are those of the longest possible episodes.
+    """The cost of a run with a replay memory. Its test steps and forward passes assume the longest possible episodes.
 
-    A run that loses its memory makes fewer updates. models: its networks, the acting one first. operations: of an
-    update. memory: on the device. priorities: bytes for each remembered step.
+    A run that loses its memory makes fewer updates.
+    models: its networks, the acting one first.
+    operations: operations of an update.
+    memory: on the device.
+    priorities: bytes for each remembered step.
     """
     body = next(iter(resource.by_name.values()))
     steps = tasks.total_steps
@@ -79,12 +82,14 @@ def cost_with_memory(
 
 
 def passes_of_tests(benchmark: BodyBenchmark, resource: Bodies) -> int:
-    """Forward passes in all tests of a run at most: those of the longest possible episodes."""
+    """Maximum number of forward passes in all tests of a run: every episode is taken to be as long as possible."""
     return sum(count * _test(benchmark, resource, position)[0] for position, count in _tasks_like(benchmark).items())
 
 
 def host_steps(benchmark: BodyBenchmark, resource: Bodies, steps: int) -> dict[str, int]:
-    """Body → its steps in the whole run, with the tests.  steps: of a task's training, all environments together."""
+    """Body → its steps in the whole run, including tests. steps: training steps of a task, all environments
+    together.
+    """
     total: Counter[str] = Counter()
     for position, count in _tasks_like(benchmark).items():
         total[benchmark.body_of(position)] += count * (steps + _test(benchmark, resource, position)[1])

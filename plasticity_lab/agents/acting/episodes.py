@@ -1,4 +1,4 @@
-"""Episodes: those that ended in training, as rows of metrics, and those of a test, in which nothing is learned.
+"""Episodes: training episodes that ended, as rows of metrics, and test episodes, which are not learned from.
 
 Legend: K runs, E episodes of a test, each in a separate environment, A numbers of an action.
 """
@@ -19,9 +19,9 @@ Act = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def episodes_of(ended: Sequence[tuple[Ended, int]]) -> Episodes:
-    """The runs and the steps of the episodes that ended, in order.
+    """The episodes that ended, with their runs and steps, in chronological order.
 
-    ended: the episodes that ended in a step, and the number of the run's steps by then, all its environments together.
+    ended: the episodes that ended in a step, and the run's steps by then, all its environments together.
     """
     if not ended:
         nothing = np.zeros(0, np.int64)

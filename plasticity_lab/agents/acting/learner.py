@@ -27,12 +27,14 @@ from plasticity_lab.records.rows import Evaluation, Rows
 
 
 class ActingLearner:
-    """K runs, each in environments of its own.
+    """K runs, each in separate environments.
 
-    A run with an observation, an action, a reward or a loss that is not finite is unstable: it goes back to the numbers
-    from the beginning of the chunk, keeps stepping with them, and learns no more. Other runs of the pack do not notice.
+    A run is unstable if an observation, an action, a reward or a loss is not finite. It then returns to its numbers
+    from the beginning of the chunk, keeps stepping with them, and learns no more. Other runs of the pack are not
+    affected.
 
-    environments: how many each run has. networks: all that it trains.
+    environments: number of environments of each run.
+    networks: all networks that it trains.
     """
 
     facts: Mapping[str, float] = {}
@@ -50,7 +52,7 @@ class ActingLearner:
         raise NotImplementedError
 
     def new_environments(self, task: Stage, fresh: bool) -> Environments:
-        """Environments of the task's body: new ones, or, in a resumed run, as the checkpoint has them."""
+        """Environments for the task's body: new ones, or the checkpoint's in a resumed run."""
         body, seeds = self.bodies[task.body], self.parts.stream_seeds
         factors = self.parts.benchmark.friction_of(task.position, seeds)
         friction = None if factors is None else factors[:, None]
@@ -99,9 +101,9 @@ class ActingLearner:
 
 
 class LearnerWithMemory(ActingLearner):
-    """An agent that learns from a replay memory while it acts. Final classes say how it acts and what an update is.
+    """An agent that learns from a replay memory while it acts. Final classes implement acting and the update.
 
-    A memory that is lost begins empty: nothing is learned until it holds `min_history` steps again.
+    A memory that was lost starts empty: nothing is learned until it holds `min_history` steps again.
     """
 
     agent: MemorySettings
@@ -150,7 +152,7 @@ class LearnerWithMemory(ActingLearner):
         self.timetable = replace(self.timetable, min_history=self.memory.warm_up(self.agent.min_history))
 
     def actor_in(self, environments: Environments) -> Remembering:
-        """What acts in these environments."""
+        """The actor for these environments."""
         raise NotImplementedError
 
     def begin_task(self, position: int) -> None:
@@ -158,7 +160,7 @@ class LearnerWithMemory(ActingLearner):
         raise NotImplementedError
 
     def begin_chunk(self) -> None:
-        """Keeps the numbers to which an unstable run goes back, and prepares the inputs of the chunk's updates."""
+        """Stores the numbers that an unstable run returns to, and prepares the inputs of the chunk's updates."""
         raise NotImplementedError
 
     def update(self, step: int) -> None:

@@ -15,8 +15,10 @@ from plasticity_lab.stacking.run_axis import aligned
 class Measured:
     """The measurements of at most U updates.
 
-    names: of the Q numbers. examples: rows of a batch that count; the others are padding. tensor (U, Q, K, B): the
-    update writes into it. at: for each update its index, (1,).
+    names: names of the Q numbers.
+    examples: rows of a batch that count; the others are padding.
+    tensor (U, Q, K, B): the update writes into it.
+    at: for each update its index, (1,).
     """
 
     def __init__(self, names: Sequence[str], updates: int, runs: int, examples: int, device: torch.device) -> None:

@@ -1,4 +1,4 @@
-"""What any agent measures that acts: episodes, tests, and a run's returns in a few numbers."""
+"""Measures shared by all agents that act: episodes, tests, and summary statistics of a run's returns."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -13,7 +13,7 @@ def return_of(name: str, title: str, short: str = "") -> Measure:
 
 
 def of_updates(name: str, title: str, unit: str = "") -> Column:
-    """A column that is a mean over updates: of an epoch, and of a task."""
+    """A column of means over updates: over the updates of an epoch, and over those in a task."""
     return Column(Measure(name, title, unit), name, {"epoch": "mean", "task": "mean"})
 
 
@@ -25,7 +25,7 @@ UNSTABLE = Column(Measure("unstable", "Unstable"), "unstable", {"epoch": "mean"}
 """Whether the run had become unstable, 0 or 1."""
 TEST = Column(return_of("test_return", "Return in the test"), "test_return", {"task": "value"})
 FRICTION = Column(Measure("friction", "Factor of friction"), "friction", {"task": "value"})
-"""Of agents that act with bodies which have friction."""
+"""For agents that act with bodies that have friction."""
 SUMMARIES = (
     return_of("final_return", "Return over the last 15 % of each task", short="final return"),
     return_of("final_return_last_cycle", "Return over the last 15 % of each task of the last cycle"),
@@ -45,16 +45,21 @@ MARKS = {"body": int, "cycle": int}
 
 
 def summarise(table: Table) -> dict[str, float | None]:
-    """The returns of a run in a few numbers; None where no episode has ended, and for what is not finite.
+    """Summary statistics of a run's returns; None if no episode has ended, and for values that are not finite.
 
-    final_return: the mean return of the episodes that end in the last 15 % of a task, averaged over tasks;
-    final_return_last_cycle and final_return_first_cycle: over the tasks of the last cycle, and of the first;
-    last_return: of the last task. A task in whose last part none ends counts with its last episode.
-    test_return_last_cycle: in the tests after the last cycle's tasks. recovery_last_cycle: steps until a body that came
-    before earned as much again (see `recoveries`), mean over those of the last cycle that did; recovered_last_cycle:
-    their share; None where none came before. mean_return and mean_length: over all episodes.
-    episodes: how many ended. tasks: how many have ended; tasks_with_episodes: in how many of them an episode did, over
-    which alone the means over tasks are. The last cycle and the last task are those in which one did.
+    final_return: the mean return of the episodes that end in the last 15 % of a task, averaged over tasks. If no
+        episode ends there, the task's last episode counts.
+    final_return_last_cycle, final_return_first_cycle: the same over the tasks of the last and of the first cycle.
+    last_return: the same for the last task.
+    test_return_last_cycle: mean return in the tests after the tasks of the last cycle.
+    recovery_last_cycle: number of steps until a body that came before earned as much again (see `recoveries`). It is
+        the mean over the bodies of the last cycle that recovered.
+    recovered_last_cycle: the share of bodies that recovered; None if no body of the last cycle came before.
+    mean_return, mean_length: over all episodes.
+    episodes: number of episodes that ended.
+    tasks: number of tasks that ended.
+    tasks_with_episodes: number of tasks with at least one ended episode. Means over tasks include only these tasks, and
+        they define the last task and the last cycle.
     """
     ended = stage_returns(table)
     stages = [stage for stage in ended if stage.episodes]
@@ -80,22 +85,24 @@ def summarise(table: Table) -> dict[str, float | None]:
 
 
 def flags(table: Table, facts: Mapping[str, float]) -> dict[str, bool]:
-    """unstable: whether a loss, an observation or an action was not finite, since when the run learns no more.
+    """unstable: whether a loss, an observation or an action was not finite; from then on the run learns no more.
 
-    no_episode: said where it is so alone, that none has ended, so that there is no return.
+    no_episode: set only if no episode has ended, so that the run has no return.
     """
     silent = {} if len(rows_of(table, "episode")["return"]) else {"no_episode": True}
     return {"unstable": bool((rows_of(table, "epoch")["unstable"] > 0).any()), **silent}
 
 
 def _mean(values: Array | list[float]) -> float | None:
-    """The mean, None where it is not finite."""
+    """The mean; None if it is not finite."""
     mean = mean_of(values)
     return mean if isfinite(mean) else None
 
 
 def measures_of(*own: Column, of_tasks: Sequence[Column] = ()) -> Measures:
-    """What an agent measures that acts, its own columns among them; it becomes unstable, and never diverges."""
+    """The measures of an agent that acts, including its own columns. Such runs may become unstable, but never count as
+    diverged.
+    """
     return Measures(
         columns=(*EPISODES, *own, UNSTABLE, TEST, *of_tasks),
         summaries=SUMMARIES,

@@ -1,6 +1,6 @@
-"""What a pack of agents that learn from old steps remembers, and the batches that are drawn from it, as tensors.
+"""The replay memory of a pack, and batches drawn from it as tensors.
 
-Legend: K runs, B steps of a batch, P of them padded, D numbers of an observation, flattened.
+Legend: K runs, B steps of a batch, P rows of a padded batch, D numbers of an observation, flattened.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,9 +26,14 @@ from plasticity_lab.stacking.run_axis import aligned
 class MemorySettings(Protocol):
     """The settings of every agent with a replay memory.
 
-    environments: of each run. n_step: steps of a return. batch: steps that an update learns from. capacity: steps that
-    the memory holds. min_history: steps that it must hold before anything is learned. replay: uniform or prioritised.
-    life_loss_is_terminal: see `NStep`. empty_each_task: whether a new task begins with an empty memory.
+    environments: environments of each run.
+    n_step: steps of a return.
+    batch: steps that an update learns from.
+    capacity: steps that the memory holds.
+    min_history: steps that it must hold before anything is learned.
+    replay: uniform or prioritised.
+    life_loss_is_terminal: see `NStep`.
+    empty_each_task: whether a new task begins with an empty memory.
     """
 
     environments: int
@@ -47,10 +52,11 @@ class MemorySettings(Protocol):
 
 
 class Memory:
-    """The last steps of K runs, at most `capacity` of each, and draws of `agent.batch` of them for an update.
+    """The last steps of K runs, at most `capacity` of each, and draws of `agent.batch` steps for an update.
 
-    body: any of those that are remembered, which are all of one kind. seeds: of the draws; which is a function of seed,
-    update, and what the run's own memory holds. gamma: (K,).
+    body: any of the remembered bodies; all are of one kind.
+    seeds: seeds of the draws. A draw is a function of seed, update, and the contents of the run's memory.
+    gamma: (K,).
     """
 
     def __init__(
@@ -66,14 +72,14 @@ class Memory:
 
     @property
     def steps(self) -> int:
-        """How many it holds of each run, all its environments together."""
+        """Number of steps that it holds for each run, all environments together."""
         return self.ring.held * self.ring.environments
 
     def warm_up(self, min_history: int) -> int:
-        """More steps than these it must hold before anything is learned.
+        """Learning begins when the memory holds more than this number of steps.
 
-        A memory that was lost begins again within episodes, and lacks their first steps: then it must be full,
-        or hold as many that a whole return is among them, whatever the course is.
+        A memory that was lost starts again in the middle of episodes, without their first steps. It must then be full,
+        or hold enough steps to contain a whole return in any case.
         """
         if not self.ring.lost:
             return min_history
@@ -81,7 +87,7 @@ class Memory:
         return max(min_history, rows * self.ring.environments - 1)
 
     def add(self, **step: NDArray[Any]) -> None:
-        """A step of every environment, as `Ring.add` takes it."""
+        """Adds a step of every environment; takes the arguments of `Ring.add`."""
         self.ring.add(**step)
         if self.prioritised is not None:
             self.prioritised.added()
@@ -93,15 +99,15 @@ class Memory:
             self.prioritised.clear()
 
     def drawn(self, update: int) -> Index:
-        """The steps of an update, counted from 0.  Raises EmptyMemory where a run has nothing to learn from."""
+        """The steps of an update, counted from 0. Raises EmptyMemory if a run has no step to learn from."""
         if self.prioritised is not None:
             return self.prioritised.drawn(self.seeds, self.size, update)
         return drawn(self.ring, self.n_step, self.seeds, self.size, update)
 
     def batch(self, index: Index, device: torch.device) -> dict[str, Tensor]:
-        """What is learned from these steps: "x", "following" (K, P, D) in the body's own type; "returns",
-        "discount" (K, P); "action" (K, P) or (K, P, A); "weight" (P,): 1 / B, 0 of rows that only fill up; "importance"
-        (K, P) if it has priorities.
+        """The batch for these steps: "x", "following" (K, P, D) in the body's dtype; "returns", "discount" (K, P);
+        "action" (K, P) or (K, P, A); "weight" (P,): 1 / B, 0 for rows of padding; with priorities also "importance" (K,
+        P).
         """
         found = self._learned_from(index)
         if self.prioritised is not None:
@@ -113,15 +119,15 @@ class Memory:
         return _tensors(found, self._weight, device)
 
     def learned(self, index: Index, losses: Tensor) -> None:
-        """Takes notice of what was lost on these steps, (K, P)."""
+        """Updates the priorities of these steps by their losses, (K, P)."""
         if self.prioritised is not None:
             self.prioritised.learned(index, losses[:, : self.size].cpu().numpy())
 
     def probe(self, updates: int, device: torch.device) -> dict[str, Tensor]:
-        """`PROBE` steps to look at, any as likely as any other, as `batch` gives those of an update; all count alike,
-        with a weight of 1.
+        """A batch of `PROBE` steps for diagnostics, drawn uniformly, in the form of `batch`; every row has weight 1.
 
-        updates: before it. {} if a run has no step to learn from, as may be between updates in a memory of few steps.
+        updates: number of earlier updates. {} if a run has no step to learn from, which can happen between updates in a
+            small memory.
         """
         try:
             index = drawn(self.ring, self.n_step, self.seeds, PROBE, updates, purpose="probe")
@@ -130,15 +136,15 @@ class Memory:
         return _tensors(self._learned_from(index), torch.ones(PROBE), device)
 
     def state(self) -> dict[str, Any]:
-        """How far it is filled, and its priorities."""
+        """Its fill level and its priorities."""
         return {"memory": self.ring.state(), **self._priorities()}
 
     def bulk(self) -> Bulk:
-        """What it holds: an entry is a step of all environments."""
+        """Its contents: an entry is a step of all environments."""
         return {name: Entries(array, self.ring.end) for name, array in self.ring.arrays.items()}
 
     def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
-        """Goes back to a state; without its bulk it is empty (see `Ring`)."""
+        """Restores a state. Without its bulk the memory is empty (see `Ring`)."""
         rows = min(int(state["memory"]["end"]), self.ring.rows)
         there = {} if bulk is None else {name: entries.values[:rows] for name, entries in bulk.items()}
         self.ring.load(state["memory"], there)
@@ -151,7 +157,7 @@ class Memory:
         return {"priorities": {name: torch.from_numpy(value) for name, value in self.prioritised.state().items()}}
 
     def _learned_from(self, index: Index) -> dict[str, NDArray[Any]]:
-        """What stands at these steps, observations flattened."""
+        """The contents of these steps, with flattened observations."""
         batch = batch_of(self.ring, self.n_step, index, self.gamma)
         return {
             "x": batch.observations.reshape(*batch.observations.shape[:2], -1),

@@ -21,20 +21,25 @@ from plasticity_lab.stacking.run_axis import aligned
 Array = NDArray[np.float32]
 Tensors = Mapping[str, Tensor]
 Read = Callable[[Tensors, Tensors], dict[str, Tensor]]
-"""(the network's outputs, the agent's settings) → what acting needs to know of them, name → (K, B, O)."""
+"""(the network's outputs, the agent's settings) → the values needed for acting, name → (K, B, O)."""
 
 
 class ActingNetwork:
     """Observations of one body → the network's outputs for it, both on the host.
 
-    network: its parameters are read at each call, so that updates are seen at once. body: whose inputs and outputs.
-    shape: of one observation, (D,) or (C, H, W). environments: N, of each run. dtype: of observations, float32 or
-    uint8; bytes go to the device as they are, and are scaled there (see `as_floats`). name: of the network, where an
-    agent has several ("online", "actor"): those of different names draw different numbers. randomised: whether a
-    randomised activation draws its slopes here too, else it takes their mean. noisy: whether noisy layers are noisy
-    here too. read: what is answered in place of the outputs; a free function, determined by the structure. compiled:
-    whether the forward pass is. structure: the pack's, as `Parts` has it. kernels: whether linear layers are computed
-    by our own.
+    network: its parameters are read at each call, so updates take effect at once.
+    body: its inputs and outputs are used.
+    shape: shape of one observation, (D,) or (C, H, W).
+    environments: N, environments of each run.
+    dtype: dtype of observations, float32 or uint8. Bytes are copied to the device and scaled there (see `as_floats`).
+    name: distinguishes the acting networks of an agent ("online", "actor"): each name has different random numbers.
+    randomised: whether a randomised activation draws its slopes while acting; otherwise it takes their mean.
+    noisy: whether noisy layers are noisy while acting.
+    read: computes the returned values from the outputs. It must be a free function, determined by the structure. None:
+        the outputs.
+    compiled: whether the forward pass is compiled.
+    structure: the pack's, see `Parts`.
+    kernels: whether our own kernels compute linear layers.
 
     Raises ValueError for another dtype, and at a call for observations of another dtype or shape.
     """
@@ -56,7 +61,7 @@ class ActingNetwork:
         read: Read | None = None,
     ) -> None:
         model = network.model
-        # Kernels need no padding; where slopes are drawn, it keeps them those of the other modes.
+        # Kernels need no padding. If slopes are drawn, padding makes them equal to the slopes of the other modes.
         slopes = randomised and model.draws(1, body) > 0
         self.draws_numbers = slopes or (noisy and model.noise(1, body) > 0)
         rows = environments if kernels and not slopes else aligned(environments)
@@ -91,7 +96,8 @@ class ActingNetwork:
 
     @torch.no_grad()
     def __call__(self, observations: NDArray[np.float32] | NDArray[np.uint8], count: int) -> dict[str, Array]:
-        """(K, N, D) or (K, N, C, H, W) → name → (K, N, O).  count: of what is drawn, a new one for each call of a run.
+        """(K, N, D) or (K, N, C, H, W) → name → (K, N, O). count: selects the random numbers; different in each call of
+        a run.
 
         Raises ValueError for observations of another shape or dtype than the network was made for.
         """

@@ -1,4 +1,4 @@
-"""Acting in environments on the host, for agents that remember each step.
+"""Acting in environments on the host, for agents with a replay memory.
 
 Legend: K runs, N environments of each.
 """
@@ -15,14 +15,16 @@ from plasticity_lab.randomness.host import host_stream
 
 Array = NDArray[Any]
 BLOCK = 64
-"""Steps of all environments for which numbers are drawn at once: a generator for each would cost as much as acting."""
+"""Number of steps drawn at once: a new generator for each step would cost as much as acting."""
 
 
 class Draws:
-    """Random numbers of actions: a function of seed, purpose, position and step alone.
+    """Random numbers for actions: a function of seed, purpose, position and step alone.
 
-    seeds: of the K runs. draw: generator → the numbers of a run for BLOCK steps, arrays (BLOCK, N, ...). purpose: no
-    other draws may have it. position: distinguishes several draws of one purpose.
+    seeds: seeds of the K runs.
+    draw: generator → the numbers of a run for BLOCK steps, arrays (BLOCK, N, ...).
+    purpose: must differ from the purpose of all other draws.
+    position: distinguishes several draws of one purpose.
     """
 
     def __init__(
@@ -36,7 +38,7 @@ class Draws:
         self._block, self._drawn = -1, list[Array]()
 
     def at(self, step: int) -> list[Array]:
-        """The numbers of a step of all environments, counted from 0: (K, N, ...) for each array of `draw`."""
+        """The numbers for a step of all environments, counted from 0: (K, N, ...) for each array of `draw`."""
         block, row = divmod(step, BLOCK)
         if block != self._block:
             drawn = [self._draw(host_stream(seed, self._purpose, *self._position, block)) for seed in self._seeds]
@@ -46,10 +48,11 @@ class Draws:
 
 
 class Remembering:
-    """A pack of runs in environments of one body.
+    """A pack of runs in environments of one body, with a replay memory.
 
-    count: N. finite (K,): whether all observations, actions and rewards of a run have been finite. A number that is not
-    is replaced by 0, and the environment goes on.
+    count: N.
+    finite (K,): whether all observations, actions and rewards of a run have been finite. Values that are not finite are
+        replaced by 0, and the environment continues.
     """
 
     def __init__(self, environments: Environments, memory: Memory) -> None:
@@ -62,10 +65,11 @@ class Remembering:
         raise NotImplementedError
 
     def take(self, observations: Array, action: Array, learned: Callable[[Array], Array]) -> Outcome:
-        """A step of every environment, which is remembered.
+        """Takes a step in every environment and adds it to the memory.
 
-        observations: the current ones, finite. action: (K, N) or (K, N, A). learned: rewards (K, N) → the rewards that
-        are remembered.
+        observations: the current ones, finite.
+        action: (K, N) or (K, N, A).
+        learned: rewards (K, N) → the rewards to remember.
         """
         first = self.environments.first
         outcome = self.environments.step(action)
@@ -82,7 +86,7 @@ class Remembering:
         return outcome
 
     def sane(self, values: Array) -> Array:
-        """Numbers (K, N, ...), finite; pixels always are."""
+        """The numbers (K, N, ...) with 0 in place of values that are not finite; pixels are always finite."""
         if values.dtype == np.uint8:
             return values
         finite = np.isfinite(values)

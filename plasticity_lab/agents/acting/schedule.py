@@ -1,6 +1,6 @@
-"""When an agent with a memory explores, learns and copies its target: functions of how many steps a run has taken.
+"""Schedules of exploration, updates and target copies for agents with a memory: functions of a run's number of steps.
 
-Steps are agent steps, all environments of a run together; one of an Atari game is several of its frames.
+Steps are agent steps, all environments of a run together; a step in an Atari game is several of its frames.
 Legend: K runs.
 """
 
@@ -14,10 +14,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Exploration:
-    """How likely an action is drawn at random: `start` until `warm_up` steps, then falling linearly within `decay`
-    steps to `final`.
+    """The probability of a random action: `start` until `warm_up` steps, then falling linearly to `final` within
+    `decay` steps.
 
-    start, final: (K,). Source: Dopamine's `linearly_decaying_epsilon` (Castro et al. 2018), whose start is 1.
+    start, final: (K,). Source: Dopamine's `linearly_decaying_epsilon` (Castro et al. 2018), which starts at 1.
     """
 
     start: Array
@@ -26,7 +26,7 @@ class Exploration:
     decay: int
 
     def epsilon(self, step: int) -> Array:
-        """Before an action; step: of the run before it.  (K,)."""
+        """The probability before an action, (K,). step: number of earlier steps of the run."""
         past = step - self.warm_up
         if past <= 0 or self.decay == 0:
             return self.start if past <= 0 else self.final
@@ -36,10 +36,11 @@ class Exploration:
 
 @dataclass(frozen=True)
 class Timetable:
-    """What is due by the time a run has taken that many steps.
+    """Updates and target copies that are due after a number of steps.
 
-    min_history: steps that the memory must hold before anything is learned; also once more where it was lost.
-    update_period: steps between updates. target_period: steps between copies of the network into its target.
+    min_history: steps that the memory must hold before anything is learned, also after it was lost.
+    update_period: steps between updates.
+    target_period: steps between copies of the network into its target.
     """
 
     min_history: int
@@ -51,16 +52,16 @@ class Timetable:
         return held > self.min_history
 
     def updates(self, before: int, after: int, held: int) -> int:
-        """How many updates are due after the steps from `before` to `after`, where the memory holds `held`."""
+        """Number of updates due after the steps from `before` to `after`, if the memory holds `held` steps."""
         if not self.learns(held):
             return 0
         return after // self.update_period - before // self.update_period
 
     def copies(self, before: int, after: int) -> bool:
-        """Whether the target is to be copied after these steps and their updates."""
+        """Whether a copy into the target is due after these steps and their updates."""
         return after // self.target_period > before // self.target_period
 
     def all_updates(self, steps: int, environments: int) -> int:
-        """Of a whole run that never loses its memory, by its steps and its environments."""
+        """Number of updates in a whole run that never loses its memory, given its steps and environments."""
         begins = self.min_history // environments * environments
         return max(0, steps // self.update_period - begins // self.update_period)
