@@ -23,7 +23,7 @@ T = TypeVar("T")
 MOST = 20_000
 """The most answers in a file. If there would be more, it begins again with the last command's."""
 DIGESTS = 4
-"""The most files; those written longest ago are removed."""
+"""The most files; the ones written longest ago are removed."""
 _PARTS = {"plasticity_lab": None, "launch": {".py"}, "conf": {".yaml", ".csv"}}
 """Folder → the endings of its files that may decide an answer; None for all files."""
 _PLAIN = (str, int, float, bool, type(None))
@@ -34,8 +34,8 @@ _OTHERS = 0o022
 class _Book:
     """The answers that this process knows.
 
-    known: those that the file held. new: those that were given since. mixed: whether a class from outside the package
-    was asked, which may have changed the package's own.
+    known: read from the file. new: given since. mixed: whether a class from outside the package was asked. Such a class
+    may have changed the package's classes.
     """
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ def _digest() -> str:
     """40 hex digits of all that decides answers: our files, Python, and which distributions are installed where."""
     # The current folder, which comes last, adds nothing that is found elsewhere.
     here = {""}
-    with contextlib.suppress(FileNotFoundError):  # a folder that was removed; the command says so by itself
+    with contextlib.suppress(FileNotFoundError):  # a folder that was removed; the command reports it itself
         here.add(os.getcwd())
     places = [place for place in sys.path if place not in here]
     digest = hashlib.sha256(repr((sys.version, sys.flags.optimize, places, os.environ.get("PYTHONPATH"))).encode())

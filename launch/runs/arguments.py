@@ -17,7 +17,7 @@ from plasticity_lab.records.searches.space import LOG, Range
 from plasticity_lab.run import JOINED
 
 MOST_RUNS = 1_000_000
-"""The most runs of one command: they take some 4 GiB and two minutes to be planned."""
+"""The most runs of one command: planning them takes some 4 GiB and two minutes."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Axes:
 def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
     """The meaning of words in Hydra's grammar: `a=x`, `a=x,y`, `a=range(0,5)`, `group=glob(*)`, `a.b=interval(0,1)`.
 
-    Raises ConfigError for a word that cannot be read, a key or option that does not exist, a key said twice, and for a
-    range, list or glob that names nothing, or more than a command may name.
+    Raises ConfigError for a word that cannot be read, for a key or option that does not exist, and for a key given
+    twice. Also for a range, list or glob that names nothing, or more than a command may name.
     """
     choices: dict[str, list[str]] = {}
     values: dict[str, list[Any]] = {}
@@ -152,7 +152,7 @@ def _options(override: Override, word: str, options: Sequence[str], alone: Colle
 
 
 def _listed(group: str, value: Any, word: str, options: Sequence[str], alone: Collection[str]) -> str:
-    """One option, or a list of them as `[one,other]` or `one+other`, as the one name of all.  Raises ConfigError."""
+    """One option, or a list of options as `[one,other]` or `one+other`, as one joined name.  Raises ConfigError."""
     names = value if isinstance(value, list) else str(value if isinstance(value, str) else spelled(value)).split(JOINED)
     if not names:
         right = f"{group}={next(iter(alone))}" if alone else f"{group}=[one,other]"
@@ -274,6 +274,6 @@ def range_of(sweep: IntervalSweep, word: str) -> Range:
 
 
 def _ends(word: str) -> list[str]:
-    """The numbers as typed: Hydra has cut their decimals off when it makes whole numbers of them."""
+    """The numbers as typed: Hydra drops their decimals if it makes whole numbers of them."""
     found = _ENDS.search(word)
     return _NUMBER.findall(found[1]) if found else []

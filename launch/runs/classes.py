@@ -1,6 +1,6 @@
-"""Questions of a command to the classes of its options, before anything is trained; see `answers`.
+"""A command's questions to the classes of its options, before anything is trained; see `answers`.
 
-Each function imports the class only if no earlier command asked the same, and raises ConfigError as `component.load`.
+Each function imports the class only if no earlier command asked the same. Each raises ConfigError as `component.load`.
 """
 
 from collections.abc import Mapping
@@ -113,7 +113,7 @@ def learns(agent: str, benchmark: str) -> bool:
 
 
 def objection(agent: Option, benchmark: Option) -> str | None:
-    """Why an agent with these settings cannot learn a benchmark with those; None if it can."""
+    """The reason why an agent cannot learn a benchmark, both with these settings; None if it can."""
 
     def ask() -> str | None:
         built: Any = _built("agent", agent)

@@ -71,7 +71,7 @@ def _class_of(agent: Option) -> "type[Agent]":
 
 
 def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
-    """Raises ConfigError if the agent learns another kind of benchmark, with those that learn this one."""
+    """Raises ConfigError if the agent learns another kind of benchmark; the message names agents that do."""
     if classes.learns(agent.target or "", benchmark.target or ""):
         return
     from plasticity_lab.benchmarks.benchmark import Benchmark

@@ -82,7 +82,7 @@ def benchmarks_in(experiment: str, folders: Sequence[Traversable], above: Collec
 
 
 def _has_words(sweeper: Mapping[str, Any]) -> bool:
-    """Whether an experiment's part below hydra.sweeper has nothing but words and changes of words."""
+    """Whether an experiment's part below hydra.sweeper has only words and changes of words."""
     params, arms = sweeper.get("params") or {}, sweeper.get("arms") or []
     changes = sweeper.get("for_benchmark") or {}
     return (

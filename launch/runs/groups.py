@@ -57,7 +57,7 @@ DIAGNOSTICS = "diagnostics"
 
 
 class Extras(Strict):
-    """The content of an option's file besides the settings of its class: nothing, unless its group has a model here."""
+    """The content of an option's file in addition to its class's settings: empty, unless its group has a model here."""
 
 
 class Activation(Extras):
@@ -182,7 +182,7 @@ EXTRAS: dict[str, type[Extras]] = {
     DIAGNOSTICS: Diagnostic,
     "intervention": Intervention,
 }
-"""Group of components → the content of a file besides settings; it is no part of the science."""
+"""Group of components → the content of a file in addition to settings; it is no part of the science."""
 
 OF_SEARCH = ("trials", "sampler", "sampler_seed", "batch", "early_stopping")
 ADJUSTABLE = {

@@ -59,13 +59,13 @@ def without_benchmark(name: str, folders: Sequence[Traversable]) -> tuple[str, s
 
 
 def _changed(words: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The words with values of the other benchmark, and without those that `changes` says once for all arms."""
+    """The words with values of the other benchmark, and without the words that `changes` sets once for all arms."""
     kept = {key: value for key, value in words.items() if isinstance(changes.get(key, {}), Mapping)}
     return {key: _counterpart(key, value, changes[key]) if key in changes else value for key, value in kept.items()}
 
 
 def _counterpart(key: str, values: Any, change: Mapping[Any, Any]) -> str:
-    """The counterparts of one value, or of several with commas between them.  change: value → its counterpart."""
+    """The counterparts of one value, or of several values separated by commas.  change: value → its counterpart."""
     counterparts = {str(value): str(other) for value, other in change.items()}
     missing = [value for value in str(values).split(",") if value not in counterparts]
     if missing:

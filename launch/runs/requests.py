@@ -1,6 +1,6 @@
 """The words of a command as requests: choices, values and numbers, before the settings of an option are resolved.
 
-A setting that some choices of a sweep lack is set for the choices that have it, and a line says so:
+A setting that some choices of a sweep lack is set for the other choices, and a note names both. For example,
 `perturbation=shocks,none perturbation.cycle=1` sets the cycle of shocks, and nothing for none.
 """
 
@@ -162,7 +162,7 @@ def _only(key: str, values: Sequence[Any]) -> Any:
 
 @dataclass
 class Owners:
-    """The choices of a group that have a setting, and those that do not.
+    """The choices of a group with a setting, and the choices without it.
 
     having, lacking: the names of their options, as keys. without: the choices that lack the setting. known: all
     settings that the choices have.

@@ -180,7 +180,7 @@ def check_columns(parts: Mapping[str, Part]) -> None:
 
 
 def _check_columns(diagnostics: Mapping[str, Part], parts: Mapping[str, Part]) -> None:
-    """Raises as `check_columns`.  diagnostics: those among the parts."""
+    """Raises as `check_columns`.  diagnostics: the diagnostics among the parts."""
     from plasticity_lab.diagnostics import diagnostic  # torch
 
     built = {}

@@ -1,4 +1,4 @@
-"""hyperparams=search: the words of a command as studies, each of one combination of choices."""
+"""hyperparams=search: the words of a command as studies, one for each combination of choices."""
 
 import hashlib
 import itertools
@@ -74,7 +74,7 @@ class Search:
 
     @property
     def samples(self) -> list[Run]:
-        """Runs as the search would try them, for those that look at its command and train nothing."""
+        """Some runs that the search would try, for commands that describe it and train nothing."""
         return merged(run for study in self.studies for run in study.runs_of(study.corners[0]))
 
     @cached_property
@@ -84,7 +84,7 @@ class Search:
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """All that decides which trials come next, besides the results of earlier ones.
+        """All that decides which trials come next, in addition to the results of earlier ones.
 
         The runs at the first corner represent everything that is not searched.
         """

@@ -1,4 +1,4 @@
-"""The keys that belong to no component: a run's numbers, and where and how runs are computed."""
+"""The keys that belong to no component: a run's numbers, and the settings for computing runs."""
 
 import os
 import shlex
@@ -19,7 +19,7 @@ TEXTS = ("store", "data", "tracking.project", "tracking.entity")
 
 
 class Numbers(Strict):
-    """The numbers of a run besides its components; these are science, and can be swept."""
+    """The numbers of a run in addition to its components; these are science, and can be swept."""
 
     seed: int = Field(ge=0)
     stream_seed: int | None = Field(ge=0)
@@ -54,7 +54,7 @@ def keys(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """The other way round: {"launch.workers": 2} → {"launch": {"workers": 2}}."""
+    """The inverse of `keys`: {"launch.workers": 2} → {"launch": {"workers": 2}}."""
     values: dict[str, Any] = {}
     for key, value in flat.items():
         *folders, name = key.split(".")

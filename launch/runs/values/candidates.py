@@ -73,7 +73,8 @@ class Candidates:
         if self._held is None:
             corrupt: list[CorruptRecord] = []
             records = records_of(self._store, corrupt)
-            self._held = _held(records, all_plans(self._store, unreadable=[]))  # who plans the runs names those
+            # The command that plans the runs names unreadable plans.
+            self._held = _held(records, all_plans(self._store, unreadable=[]))
             self.corrupt = corrupt
         if key not in self._read:
             found = (self._candidate(record) for record in self._held.get(key, ()))

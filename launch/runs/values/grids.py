@@ -114,7 +114,7 @@ class Grids:
         return [shape for shape in shapes if not self._is_crossed(activation.name, typed, shape)]
 
     def _is_crossed(self, activation: str, typed: Mapping[str, Any], shape: Mapping[str, Any]) -> bool:
-        """Whether a random slope's bounds are the wrong way round, at least one of them being the grid's."""
+        """Whether a random slope's lower bound is above its upper bound, and at least one of them is the grid's."""
         if shape.keys().isdisjoint(("lower", "upper")):
             return False
         lower, upper = ({**typed, **shape}.get(bound) for bound in ("lower", "upper"))

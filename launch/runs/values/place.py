@@ -59,7 +59,7 @@ class Source(Protocol):
 
 
 def extras_of(option: Option, kind: type[AnyExtras]) -> AnyExtras:
-    """The content of an option's file besides settings.  Raises TypeError for an option of another group."""
+    """The content of an option's file in addition to settings.  Raises TypeError for an option of another group."""
     if not isinstance(option.extras, kind):
         raise TypeError(f"{option.group}={option.name} has {type(option.extras).__name__} in addition to its settings.")
     return option.extras

@@ -54,7 +54,7 @@ class Winner:
 
 
 class Selection:
-    """The winners for the places of one command.  numbers: the seeds that it asks for."""
+    """The winners for the places of one command.  numbers: the command's seeds."""
 
     def __init__(self, options: Options, store: Store, numbers: Sequence[Numbers]) -> None:
         self._candidates, self._store, self._numbers = Candidates(options, store), store, numbers
