@@ -27,7 +27,7 @@ from plasticity_lab.run import Run
 
 CHECK = Path(__file__).parent
 MAIN = "plasticity_lab.main"
-"""The words of a command that ask for its runs come after this word."""
+"""The words that name a command's runs come after this word."""
 
 
 @dataclass(frozen=True)

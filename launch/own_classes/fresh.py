@@ -31,7 +31,7 @@ class NotTried(Exception):
 
 
 def begin() -> None:
-    """Starts the process, which needs some seconds to import torch while this one goes on."""
+    """Starts the process; it imports torch, in some seconds, while this one continues."""
     with contextlib.suppress(OSError):
         _process()
 

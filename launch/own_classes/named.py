@@ -53,7 +53,7 @@ def own_classes(runs: Iterable[Run]) -> list[OwnClass]:
     last: Mapping[str, str] = {}
     for run in runs:
         if run.targets is last:
-            continue  # runs that differ in nothing but their seeds share one object: a sweep may have 100,000
+            continue  # runs that differ only in their seeds share one object: a sweep may have 100,000
         last = run.targets
         for address, target in run.targets.items():
             if MOVED.get(target, target).startswith(f"{PACKAGE}.") or not is_own(load(target)):

@@ -17,15 +17,17 @@ from launch.own_classes.named import Fault, is_own, own_bases, place_of
 from plasticity_lab.component import Component, parameters
 
 ALIKE = 0.82
-"""From this ratio on (`difflib`), two names without their underscores resemble each other: after_stepp and after_step
-have 0.95, penal and penalty 0.83, state and start 0.80."""
+"""Two names resemble each other from this ratio on (`difflib`), compared without their underscores.
+
+after_stepp and after_step have 0.95, penal and penalty 0.83, state and start 0.80.
+"""
 RENAMED = {"needs": "requires", "now_and_then": "every_n_updates", "tells": "provides"}
 """Names that contracts had in earlier versions → their names now. A class that has the old one alone is refused,
 because the old name is never read."""
 
 
 def misnamed(cls: type, contract: Mapping[str, Any], built: object | None = None) -> list[Fault]:
-    """The names of a class that are never called, though they look as if they should be.
+    """The names of a class that are never called, although they resemble names that are.
 
     contract: name → member that the class's group calls or reads. built: an object of the class.
     """

@@ -33,7 +33,8 @@ CPU = torch.device("cpu")
 class Scale:
     """The factor of a run's parameters before its first update.
 
-    first: whether only the first layer's are, so that every layer's values grow by the factor and not by a power of it.
+    first: scales the first layer's parameters only, so that every layer's values grow by the factor and not by its
+    powers.
     """
 
     factor: float
@@ -112,7 +113,7 @@ class _Events:
 class Packs:
     """Packs of small runs of one class.
 
-    asked: method → how often it was called. updates: per run of the last pack. learner: the last pack's.
+    asked: method → the number of its calls. updates: updates per run in the last pack. learner: the last pack's.
     """
 
     def __init__(self, own: OwnClass, tiny: Tiny) -> None:

@@ -49,8 +49,9 @@ The numbers are odd on purpose: a batch of 9, a last batch of 3 and a width of 1
 functions of torch have other bits in these.
 """
 AT_LEAST = {"tasks": 2, "epochs": 2}
-"""The least of a benchmark, even if its settings are less: a number that is kept for too long shows between two tasks,
-and when a run is interrupted in the middle of one.
+"""The least values for a benchmark, even if its settings are smaller.
+
+A number that is kept for too long shows between two tasks, or if a run is interrupted in the middle of a task.
 """
 LENGTHS = ("tasks", "epochs", "steps", "environment_steps", "test_episodes", "test_factors")
 RUNS = 3
@@ -63,7 +64,7 @@ STANDARD: Mapping[str, tuple[type[Component], Mapping[str, Any]]] = {
     "optimizer": (Adam, {"lr": 1e-2}),
 }
 BENCHMARK = {"source": "digits", "order": "shuffle", "bodies": ["cartpole"], **CAPS["benchmark"]}
-"""Settings of the benchmark that takes another one's place; each class has some of them."""
+"""Settings of the benchmark that replaces another one; each class has some of these."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def _standard(own: OwnClass, group: str) -> tuple[type[Component], Mapping[str, 
 
 
 def _capped(group: str, run: Run, target: str, caps: Mapping[str, int]) -> dict[str, Any]:
-    """The settings made small, as far as the class takes them so."""
+    """The settings made small; unchanged if the class refuses the small ones."""
     settings = run.settings(group)
     small = capped(settings, caps)
     if group == "benchmark":
@@ -201,7 +202,7 @@ def _with_settings(run: Run, group: str, settings: Mapping[str, Any]) -> Run:
 
 
 def _resource(own: OwnClass, run: Run, folder: Path) -> Resource:
-    """The resource of the small run's tasks: made up in the shape of the real one, real if no shape is known."""
+    """The resource of the small run's tasks: made up in the real one's shape; the real one if no shape is known."""
     benchmark = run.component("benchmark", Benchmark)
     outline = benchmark.outline()
     if is_own(type(benchmark)):
