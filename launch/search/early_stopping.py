@@ -37,7 +37,8 @@ class Medians:
         if not study.measure.better:
             return {}
         of_seed = [self._rule(study, before, seed) for seed in range(study.seeds)]
-        pairs = [pair for trial in trials for pair in zip(trial.runs, of_seed, strict=False)]  # none where refused
+        # A refused trial has no runs.
+        pairs = [pair for trial in trials for pair in zip(trial.runs, of_seed, strict=False)]
         return {run: rule for run, rule in pairs if rule is not None}
 
     def _rule(self, study: Study, before: Sequence[Trial], seed: int) -> StopRule | None:

@@ -22,13 +22,13 @@ from plasticity_lab.run import Run
 Launch = Callable[[Sequence[Run], Settings], None]
 """Trains runs to their end, or gives them to a cluster; raises SweepFailed if some of them do not finish."""
 AtOnce = Callable[[Run, Settings], int]
-"""How many runs like one are trained at once: a pack of them, or one by each worker."""
+"""How many runs like one are trained at once: the runs of a pack, or one per worker."""
 FEWEST_BATCHES = 4
 """A search that trains all trials at once learns nothing from their results."""
 
 
 class Searcher:
-    """One search, as far as it has come.  batches: those that were proposed, in their order."""
+    """One search.  batches: the batches proposed so far, oldest first."""
 
     def __init__(self, search: Search, launch: Launch, at_once: AtOnce) -> None:
         self.search, self.launch, self.at_once = search, launch, at_once
@@ -38,9 +38,9 @@ class Searcher:
         self.medians = Medians(self.store, self.results)
 
     def run(self) -> None:
-        """Goes on until all trials are done; if a cluster trains and the command does not wait, until it has a batch.
+        """Continues until all trials are done; on a cluster with launch.wait=false, until a batch is submitted.
 
-        Raises SweepFailed where runs have not ended, or all of a batch have failed; what `launch` raises.
+        Raises SweepFailed if runs have not ended, or if all runs of a batch have failed; and the errors of `launch`.
         """
         if self.search.settings.dry_run:
             self._show()
@@ -69,7 +69,7 @@ class Searcher:
         ]
 
     def _proposed(self) -> list[int]:
-        """The number of the next batch, which is in the store then; none if there is no other batch."""
+        """The number of the next batch, written to the store; an empty list if the search has no further batch."""
         number, batch = len(self.batches), self._next()
         if batch is None:
             return []
@@ -80,7 +80,7 @@ class Searcher:
         return [number]
 
     def _next(self) -> Batch | None:
-        """The next batch, by the results of those before; None if all trials are done, or no study has another one."""
+        """The next batch, from the results of earlier ones; None if all trials are done, or no study has another one."""
         number, rule = len(self.batches), self.search.rule
         usual = rule.batch or (self.batches[0].width if self.batches else self._width())
         trials: list[Trial] = []
@@ -134,9 +134,9 @@ class Searcher:
         return False
 
     def _check_not_cancelled(self, before: Sequence[Run]) -> None:
-        """Raises SweepCancelled if the sweep of the batch before was cancelled since the command was given.
+        """Raises SweepCancelled if the sweep of the previous batch was cancelled after the command was given.
 
-        That sweep may have had no job left: until the next batch has a plan, a person can name no other.
+        All jobs of that sweep may have ended already. A user can name no other sweep until the next batch has a plan.
         """
         sweep = sweep_of(before)
         if cancellations(self.store, sweep) > cancellations_before(self.store, sweep, seconds_since_command()):

@@ -1,6 +1,6 @@
-"""Which values are tried next: Optuna's samplers propose trials, repeated ones are dropped, untried ones are added.
+"""The choice of the next values: Optuna's samplers propose trials; repeated ones are dropped, untried ones added.
 
-Nothing of a sampler is stored. Each batch makes a new sampler, which is told all trials before it. Its random numbers
+No state of a sampler is stored. Each batch makes a new sampler, which gets all trials before it. Its random numbers
 follow from the search's seed, the study and the number of the batch: the same command proposes the same trials.
 """
 
@@ -28,7 +28,7 @@ MOST = 10_000
 def new_trials(
     study: Study, at: int, before: Sequence[Trial], count: int, proposed: Iterator[Mapping[str, Any]], seed: str
 ) -> list[Trial]:
-    """At most `count` trials with other runs than those before; fewer if no more are found.
+    """At most `count` new trials, with other runs than earlier trials; fewer if no more are found.
 
     at: the number of the study in its search. before: its earlier trials. proposed: values by the sampler, without end.
     seed: the batch's; it shuffles the combinations of a finite space, used if the sampler repeats itself.
