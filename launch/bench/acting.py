@@ -42,11 +42,11 @@ HEADS = {
 CAPACITY, HISTORY = 100_000, 200
 """Steps that a replay memory holds, and steps acted before the first update."""
 ACTING, ENVIRONMENT, MEMORY, UPDATE = SHARES = ("acting", "environment", "memory", "update")
-"""The parts of a burst's time that are measured; the remainder belongs to none of them."""
+"""The measured parts of a burst's time; other work belongs to no part."""
 
 
 class Standing:
-    """M copies of a body with HalfCheetah's shapes that costs nothing: only the agent's own work is measured."""
+    """M copies of an environment with HalfCheetah's shapes without costs: only the agent's work is measured."""
 
     def __init__(self, copies: int) -> None:
         self._shown = np.zeros((copies, 17), np.float32)
@@ -69,9 +69,10 @@ class Standing:
 
 
 def ppo(name: str, widths: Sequence[int], modes: Sequence[str], device: str = "cpu") -> list[Contender]:
-    """The plain script, packs of `experiment=ppo_cleanrl`, and the body alone, stepped by us and by Gymnasium.
+    """The plain script, packs of `experiment=ppo_cleanrl`, and the environment alone, stepped by us and by Gymnasium.
 
-    STANDING has packs only. Only packs use the device: the plain script follows its source, and bodies need the CPU.
+    STANDING has packs only. Only packs use the device: the plain script follows its source, and environments need the
+    CPU.
     """
     body = replace(BODIES["halfcheetah"], simulation=Standing) if name == STANDING else BODIES[name]
     facts = {"activation": "tanh", "body": name}
@@ -92,7 +93,7 @@ def ppo(name: str, widths: Sequence[int], modes: Sequence[str], device: str = "c
 
 
 def _ppo_pack(body: Body, width: int, mode: str, device: str) -> Callable[[], None]:
-    """A pack on one body; a burst is a rollout of each run and all updates by it."""
+    """A pack on one environment; a burst is a rollout of each run, and all its updates."""
     words = (f"benchmark.bodies=[{body.name}]", f"benchmark.environment_steps={ENDLESS}", f"seed=range(0,{width})")
     runs = resolve(["experiment=ppo_cleanrl", "benchmark=mujoco", *words, "device=cpu"]).runs
     learner, task = _begun(runs, Bodies({body.name: body}), mode, device)
@@ -109,7 +110,7 @@ def _begun(runs: Sequence[Run], bodies: Bodies, mode: str, device: str) -> tuple
 
 
 def body_alone(body: Body, width: int, steps: int = 10) -> tuple[Callable[[], None], int]:
-    """A burst of `steps` steps of `width` copies of a body without learning, and the number of steps in all."""
+    """A burst of `steps` steps of `width` copies of an environment without learning, and the total number of steps."""
     environments, actions = Environments(body, range(width), 1, 0), _actions(body, width)
 
     def burst() -> None:
@@ -135,7 +136,7 @@ def _in_gymnasium(body: Body) -> Callable[[], None]:
 
 
 def _actions(body: Body, width: int) -> Iterator[NDArray[np.float32]]:
-    """The same thousand actions again and again, uniform within the body's bounds."""
+    """The same thousand actions again and again, uniform within the environment's bounds."""
     draw = np.random.default_rng(0)
     return itertools.cycle(draw.uniform(*body.bounds, (1000, width, 1, body.actions)).astype(np.float32))
 

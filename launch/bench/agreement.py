@@ -1,11 +1,11 @@
-"""Whether agent=ppo_cleanrl, or agent=sac, learns as plain scripts do: their returns on the same bodies, side by side.
+"""Whether agent=ppo_cleanrl, or agent=sac, learns as plain scripts do: their returns in the same environments.
 
     python -m launch.bench.agreement --store STORE --plain FOLDER [--cleanrl FOLDER] --out FOLDER [--agent sac]
 
 Reads the runs of a store, the runs of `launch.bench.plain_ppo` or `plain_sac`, and the output of CleanRL's own script.
 Writes agreement.md, a figure and its data, and the numbers taken from the runs: packed.json, plain.json, cleanrl.json.
 Each of these files can be given in the place of its runs. With --published the store is compared with the printed
-returns of CleanRL's own runs of PPO (MuJoCo's bodies in their v4 forms).
+returns of CleanRL's own runs of PPO (MuJoCo's environments in their v4 forms).
 """
 
 import argparse
@@ -48,7 +48,7 @@ NAMES = {"packed": "packed", "plain": "plain script", "cleanrl": "CleanRL's own 
 MARKERS: Mapping[str, Marker] = {"packed": "filled", "plain script": "hollow", "CleanRL's own script": "diamond"}
 POINTS = 40
 SOURCE = ("run", "seed", "commit", "dirty", "mode", "device", "cpu", "torch")
-"""Columns of a packed run that its file keeps besides the numbers."""
+"""Columns of a packed run that its file keeps in addition to the numbers."""
 EPISODE = re.compile(r"^global_step=(\d+), episodic_return=(\S+)$", re.MULTILINE)
 """The line that CleanRL's script prints of an episode."""
 ROLLED = re.compile(r"^SPS: ", re.MULTILINE)
@@ -79,7 +79,7 @@ class ReturnCurve:
 
 
 Curves = Mapping[str, list[ReturnCurve]]
-"""Gymnasium's name of a body → the runs on it."""
+"""Gymnasium's name of an environment → the runs on it."""
 
 
 def read(path: Path, reader: Callable[[Path], dict[str, list[ReturnCurve]]]) -> dict[str, list[ReturnCurve]]:
@@ -99,7 +99,7 @@ def read(path: Path, reader: Callable[[Path], dict[str, list[ReturnCurve]]]) -> 
 
 
 def kept(curves: Curves) -> bytes:
-    """The content of a file that `read` reads: body → its runs' numbers, as JSON; nan in a course is null."""
+    """The content of a file for `read`: environment → its runs' numbers, as JSON; nan in a course is null."""
     content = {
         body: [vars(run) | {"course": [mean if np.isfinite(mean) else None for mean in run.course]} for run in runs]
         for body, runs in curves.items()
@@ -174,7 +174,7 @@ def _markdown(rows: Sequence[Sequence[Any]], heads: Sequence[str]) -> str:
 
 
 def differences(ours: Curves, theirs: Curves) -> list[str]:
-    """A line for each body that both have: the difference of mean final returns as a share of theirs.
+    """A line for each environment that both have: the difference of mean final returns as a share of theirs.
 
     Its 90 % interval is Welch's; the script's mean is taken as exact.
     """
@@ -200,7 +200,7 @@ def _shown(finals: Sequence[float]) -> str:
 
 
 def _overlap(a: Sequence[float], b: Sequence[float]) -> tuple[str, str]:
-    """Whether the intervals overlap, and Welch's p; empty if one of them has a single run."""
+    """Whether the intervals overlap, and Welch's p; two empty strings if one side has a single run."""
     (mean_a, half_a), (mean_b, half_b) = interval(a), interval(b)
     p = welch(a, b).p
     if p is None:
@@ -209,7 +209,7 @@ def _overlap(a: Sequence[float], b: Sequence[float]) -> tuple[str, str]:
 
 
 def table_of_published(named: Mapping[str, Curves]) -> str:
-    """Final returns next to those that CleanRL prints, mean ± SD (seeds), in Markdown.  named: label → its runs."""
+    """Final returns next to CleanRL's printed ones, mean ± SD (seeds), in Markdown.  named: label → its runs."""
     rows = []
     for body, (mean, sd) in PUBLISHED.items():
         row = [body, f"{mean:,.0f} ± {sd:,.0f} (3)"]
@@ -222,7 +222,10 @@ def table_of_published(named: Mapping[str, Curves]) -> str:
 
 
 def drawing(named: Mapping[str, Curves], agent: str = "ppo_cleanrl") -> Drawing:
-    """Curves of each body that two of them have: the mean over runs with their SD.  named: label → its runs."""
+    """Curves for each environment with at least two labels: the mean over runs with their SD.  named: label → its runs.
+
+    Raises ConfigError if the runs on one environment differ in length.
+    """
     panels = []
     for body in next(iter(named.values())):
         runs_of = {label: curves[body] for label, curves in named.items() if body in curves}

@@ -3,7 +3,7 @@
     python -m launch.bench.body_processes [--bodies hopper,ant] [--copies 8] [--processes 2]
 
 Both ways take the same steps from the same state, in turns, again and again. By the wall clock each step counts with
-its fastest time, since on a machine with other work helpers are late more often than not; CPU time is the median.
+its fastest time, because helpers are often late on a machine with other work. CPU time is the median.
 """
 
 import argparse

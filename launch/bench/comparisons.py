@@ -1,4 +1,4 @@
-"""Which contenders are compared. The contenders of a comparison are measured in turn."""
+"""The comparisons of the bench. The contenders of a comparison are measured in turn."""
 
 import importlib.util
 import multiprocessing
@@ -176,7 +176,7 @@ _OF_A_WORKLOAD: Mapping[str, Callable[[Workload, Choices], Comparison]] = {
 
 
 def _bodies(body: str, choices: Choices) -> Comparison:
-    """PPO on one body; the first body is measured at every width."""
+    """PPO in one environment; the first environment is measured at every width."""
     from launch.bench.acting import ppo  # needs Hydra, which a bare GPU machine does not have
 
     widths = choices.widths or (choices.defaults.ppo_widths if body == choices.bodies[0] else (8,))

@@ -22,7 +22,7 @@ BURSTS = 5
 
 
 def used() -> float:
-    """CPU seconds of this process so far, and of those that it started and that have ended."""
+    """CPU seconds of this process so far, and of its child processes that have ended."""
     return sum(os.times()[:4])
 
 

@@ -4,9 +4,9 @@
                                  [--out FOLDER]
 
 CPU time of a command with all that it starts: imports, graphs from the disk, evaluations, records. Each command has one
-worker and a new store. Compiled code is kept, so the first command of each kind, which is listed apart, also compiles:
-give a new TORCHINDUCTOR_CACHE_DIR to measure that. ATEN_CPU_CAPABILITY=avx2 measures the other code; it needs another
-TORCHINDUCTOR_CACHE_DIR, because torch's cache does not distinguish them.
+worker and a new store. Compiled code is kept, so the first command of each kind also compiles, and is listed
+separately. Give a new TORCHINDUCTOR_CACHE_DIR to measure the compiling. ATEN_CPU_CAPABILITY=avx2 measures the other
+code; it needs another TORCHINDUCTOR_CACHE_DIR, because torch's cache does not distinguish them.
 """
 
 import argparse

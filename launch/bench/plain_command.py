@@ -1,4 +1,4 @@
-"""The command of a plain script of an agent on one of MuJoCo's bodies: trains a run, and leaves its episodes."""
+"""The command of a plain script of an agent in one of MuJoCo's environments: trains a run, and leaves its episodes."""
 
 import argparse
 import time

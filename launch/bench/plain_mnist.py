@@ -2,7 +2,7 @@
 
     python -m launch.bench.plain_mnist --data DATA --tasks 20 --seed 0
 
-It prints the mean accuracy on the batches before they were learned from, and that on the 10,000 held-out images after
+It prints the mean accuracy on the batches before each update, and the mean accuracy on the 10,000 held-out images after
 each task. It shares no code with the laboratory, and reads torchvision's files of MNIST. `launch.bench.whole` runs it.
 """
 

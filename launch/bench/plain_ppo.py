@@ -23,7 +23,7 @@ VALUE_WEIGHT, MAX_NORM, LEARNING_RATE, EPSILON = 0.5, 0.5, 3e-4, 1e-5
 
 
 def environment(gymnasium_id: str) -> gymnasium.Env[Any, Any]:
-    """The body in the wrappers of the source, in their order."""
+    """The environment in the wrappers of the source, in the same sequence."""
     made: gymnasium.Env[Any, Any] = gymnasium.make(gymnasium_id)
     made = gymnasium.wrappers.FlattenObservation(made)
     made = gymnasium.wrappers.RecordEpisodeStatistics(made)

@@ -203,10 +203,10 @@ class Buffer:
 
 
 class PlainRainbow:
-    """One run in one environment of a body that shows pixels.
+    """One run in one environment with pixels as observations.
 
     network: small_impala, nature or impala. tuned: channels last in memory, and Adam's fused form. history: steps that
-    are acted before anything is learned. sigma: the noise's deviations at first, times √inputs.
+    are acted before the first update. sigma: the noise's initial deviations, times √inputs.
     """
 
     def __init__(

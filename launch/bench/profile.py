@@ -24,7 +24,7 @@ PRODUCTS = ("bmm", "addmm", "convolution", "gemm", "::mm", "plasticity_lab::")
 `linear_adam` also takes the optimizer's step. The rest of a step is in the compiled graph's loops.
 """
 LARGEST = 8
-"""How many calls are listed: those that took the most time themselves."""
+"""The number of calls that are listed, by the time that they take without their inner calls."""
 GRAPH = "CompiledFxGraph"
 LOOPS, PRODUCT, DISPATCH = "fused loops", "matrix products", "calls, copies, the rest"
 WARM_UP = 2

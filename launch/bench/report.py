@@ -125,7 +125,7 @@ def _of_processes(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
 
 
 def _of_agents(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
-    """Packs of agents that act, compared with plain scripts and with the body alone, and the shares of their time."""
+    """Packs of agents that act, compared with plain scripts and the environment alone, and the shares of their time."""
     said = []
     for at, row in enumerate(rows):
         if not row.name.startswith("packed"):

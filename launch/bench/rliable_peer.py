@@ -43,9 +43,9 @@ def theirs(scores: np.ndarray, name: str, replicates: int) -> Interval:
 
 
 def tolerance(replicates: int) -> float:
-    """How far ends of two intervals may lie apart by chance alone, as a part of their width.
+    """The largest distance between ends of two intervals that chance explains, as a part of the intervals' width.
 
-    The standard error of a 2.5 % quantile of a normal distribution, for both, four and a half times.
+    It is 4.5 times the standard error of a difference of two 2.5 % quantiles of a normal distribution.
     """
     density, width = math.exp(-(1.96**2) / 2) / math.sqrt(2 * math.pi), 2 * 1.96
     return 4.5 * math.sqrt(2 * 0.025 * 0.975 / replicates) / density / width

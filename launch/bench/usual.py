@@ -1,7 +1,7 @@
 """The script people write today: one run, eager, nn.Module and torch.optim.Adam, a Python loop over steps.
 
-Written to be fast as such scripts go: no DataLoader (batches are gathered from a tensor of floats that lies ready on
-the device), and nothing is read back from the device in the loop.
+The script is fast for its kind. It has no DataLoader: batches are gathered from a tensor of floats on the device. The
+loop reads nothing back from the device.
 """
 
 import torch

@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def _timed(options: argparse.Namespace) -> int:
-    """Raises ConfigError if the data are not there."""
+    """Raises ConfigError if the data are missing."""
     if not (options.data / "MNIST" / "raw").is_dir():
         raise ConfigError(f"{options.data} holds no MNIST/raw; --data names the folder that does.")
     modes = options.modes.split(",")
