@@ -1,7 +1,8 @@
-"""From the rows of a store to tables of means. Runs of different settings never share a cell, selections never a table.
+"""Builds tables of means from the rows of a store.
 
-Settings that belong to an activation split its row (`Leaky-ReLU (negative_slope=0.1)`). Any other setting in which the
-runs of a benchmark differ splits its column, since activations can be compared only at the same settings.
+Runs of different settings never share a cell; different selections never share a table. Settings that belong to an
+activation split its row (`Leaky-ReLU (negative_slope=0.1)`). Any other setting that differs between the runs of a
+benchmark splits its column, because activations can be compared only at the same settings.
 """
 
 from collections import Counter
@@ -33,8 +34,9 @@ SELECTED_BY = ("benchmark", "protocol", "schedule", "hyperparams", "intervention
 def build(table: Table[Result], rows: Sequence[Row], metric_name: str | None = None) -> list[Result]:
     """One result for each metric and each selection (protocol, schedule, hyperparams, intervention) among the rows.
 
-    The metrics are the requested one; else the table's own; else the main metric of each agent. Rows that the table is
-    not about are left out; without any row, there is one result for each metric, with the paper's values.
+    The metric is the requested one. Without a request, the metrics are those declared by the table; if it declares no
+    metric, they are the main metrics of the agents. Rows that `table.only` excludes are left out. If no row is left,
+    there is one result for each metric, with the paper's values.
     """
     groups = [name for name in SELECTED_BY if name not in (table.rows, table.columns)]
     selections: dict[tuple[str, ...], list[Row]] = {}
@@ -54,7 +56,7 @@ def build(table: Table[Result], rows: Sequence[Row], metric_name: str | None = N
 
 
 def _result(table: Table[Result], selection: Mapping[str, str], rows: Sequence[Row], metric_name: str) -> Result:
-    """One metric and one selection of runs as a table; without runs, it has the paper's values."""
+    """One metric and one selection of runs as a table; without runs, it has only the paper's values."""
     declared = [row.declared for row in rows] or [CLASSIFIER.declared]
     shown, beside = metric(metric_name, declared), [metric(name, declared) for name in table.beside]
     has_interventions = selection.get("intervention", "none") != "none"
@@ -85,7 +87,7 @@ def _result(table: Table[Result], selection: Mapping[str, str], rows: Sequence[R
 
 
 def _columns(table: Table[Result], rows: Sequence[Row], in_order: Sequence[str]) -> dict[Heading, list[Row]]:
-    """The columns with their runs: first those that are in order, then the others by name."""
+    """Column → its runs: first the columns named in `in_order`, in that order, then the others by name."""
     by_name = grouped(rows, lambda row: getattr(row, table.columns))
     columns = {}
     for name in sorted(by_name, key=_order(in_order)):
@@ -111,9 +113,9 @@ def _columns(table: Table[Result], rows: Sequence[Row], in_order: Sequence[str])
 def _row_headings(
     table: Table[Result], columns: Sequence[Sequence[Row]], in_order: Sequence[str]
 ) -> tuple[Callable[[Row], Heading], list[Heading]]:
-    """Row → the heading of its line; and all headings in their order.
+    """A function from a row to the heading of its line, and all headings in their order.
 
-    Runs of one name have lines of their own if their `own` settings differ within a column.
+    Runs of one name get separate lines if their `own` settings differ within a column.
     """
     differing: dict[str, set[str]] = {}
     for rows in columns:
@@ -143,7 +145,7 @@ def _cells(
     shown: Measure,
     paper: Values,
 ) -> tuple[dict[Place, Cell], int]:
-    """The cells of all columns, judged and corrected, and the number of tests that have a p."""
+    """The cells of all columns, compared and with corrected p-values, and the number of tests with a p-value."""
     effect = shared(row.methods for rows in columns.values() for row in rows)["effect"]
     cells: dict[Place, Cell] = {}
     tests: dict[Place, list[Welch]] = {}
@@ -161,7 +163,7 @@ def _cells(
 
 
 def _above(table: Table[Result], cells: Mapping[Place, Cell]) -> dict[Place, float]:
-    """Each mean less the mean of its row in the reference column with the same settings."""
+    """Each mean minus the mean of its row in the reference column with the same settings."""
     references = {
         (row.label, column.settings): cell.mean
         for (row, column), cell in cells.items()
@@ -176,7 +178,7 @@ def _above(table: Table[Result], cells: Mapping[Place, Cell]) -> dict[Place, flo
 
 
 def cell_of(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int) -> Cell:
-    """The cell of the runs of one setting.  most: the expected number of runs, if no plan names it."""
+    """The cell of the runs of one setting.  most: the expected number of runs, used if not all runs are planned."""
     replicates = _replicates(runs)
     why_of = {row.run: why_without(row.status, row.summary, shown.name) for row in replicates}
     why = Counter(why_of.values())
@@ -188,7 +190,7 @@ def cell_of(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: in
         mean=ours.mean,
         sd=ours.sd,
         n=len(values),
-        # Plans name the expected runs; without plans, the fullest cell of the column tells how many there should be.
+        # Plans name the expected runs; without plans, the expected number is the largest number in the column's cells.
         expected=len(replicates) if all(row.planned for row in replicates) else most,
         diverged=why["diverged"],
         failed=why["failed"],
@@ -211,8 +213,9 @@ def cell_of(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: in
 
 
 def _replicates(runs: Sequence[Row]) -> list[Row]:
-    """One run for each seed, in the order of seeds: the run that ended last, if runs under several ids have the same
-    settings and seed.
+    """One run for each seed, in the order of seeds.
+
+    If runs with several ids have the same settings and seed, the run that ended last is kept.
     """
     latest: dict[tuple[int, ...], Row] = {}
     for row in sorted(runs, key=lambda row: (row.status != "waiting", row.provenance.get("end") or "")):
@@ -221,7 +224,7 @@ def _replicates(runs: Sequence[Row]) -> list[Row]:
 
 
 def _order(in_order: Iterable[str]) -> Callable[[str], tuple[int, str]]:
-    """A sort key: the ordered names first, all others by name after them."""
+    """A sort key: the given names first, in their order, then all others by name."""
     place = {name: index for index, name in enumerate(dict.fromkeys(in_order))}
     return lambda name: (place.get(name, len(place)), name)
 

@@ -25,7 +25,7 @@ FLAGS = {
 
 
 def caption(table: Table[Result], result: Result) -> list[str]:
-    """The caption's sentences, one a line."""
+    """The sentences of the caption, each on its own line."""
     rows, cells = result.runs, list(result.cells.values())
     if not rows:
         absent = table.lacks()
@@ -50,13 +50,13 @@ def caption(table: Table[Result], result: Result) -> list[str]:
 
 
 def sentence(parts: Iterable[str]) -> list[str]:
-    """The parts as one sentence, with semicolons between; empty without any."""
+    """The parts as one sentence, separated by semicolons; an empty list if it gets no parts."""
     line = "; ".join(parts)
     return [f"{line[:1].upper()}{line[1:]}."] if line else []
 
 
 def selection_line(selection: Mapping[str, str]) -> list[str]:
-    """The options by which runs were selected, as a sentence; without the benchmark, and without intervention=none."""
+    """The options that selected the runs, as a sentence; without the benchmark, and without intervention=none."""
     titles = {"protocol": "protocol", "schedule": "reduced schedule", "hyperparams": "hyperparameters"}
     parts = {choice: f"{title}: {selection[choice]}" for choice, title in titles.items() if choice in selection}
     if selection.get("schedule") == "full":
@@ -67,7 +67,7 @@ def selection_line(selection: Mapping[str, str]) -> list[str]:
 
 
 def cautions_of(study: Mapping[str, Any]) -> tuple[str, ...]:
-    """Settings, kept as published, that change the meaning of a column, in words that follow the column's name.
+    """Cautions about published settings that change the meaning of a column, in words that follow the column's name.
 
     study: dotted keys, as in `Row.study`.
     """
@@ -79,8 +79,8 @@ def cautions_of(study: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def data_line(rows: Sequence[Row]) -> str:
-    """The names of the data of one study's runs, and the length of the runs."""
-    # A run that never began does not tell whether its data was the whole set; runs that trained do.
+    """The names of the data sets of one study's runs, and the length of the runs."""
+    # Only runs that trained record whether they used the whole data set.
     loaded = [row for row in rows if "data_part" in row.provenance] or rows
     return "; ".join(filter(None, [" and ".join(sorted({_data(row) for row in loaded})), _length(rows[0].study)]))
 
@@ -115,7 +115,7 @@ def _metric(result: Result) -> str:
 
 
 def _significance(result: Result, effect: Method) -> list[str]:
-    """The rules of the marks, the numbers next to Welch's p, and the test of each column's best."""
+    """The rules of the marks, the numbers next to Welch's p-value, and the test of each column's best cell."""
     table = result.table
     best = "best, the lowest," if result.metric.better == "less" else "best"
     others = "the next best of them" if table.against == "next" else "each of the others of them"
@@ -134,7 +134,7 @@ def _significance(result: Result, effect: Method) -> list[str]:
 
 
 def _beside_welch(result: Result, effect: Method) -> list[str]:
-    """The meaning of each number next to Welch's p."""
+    """The meaning of each number next to Welch's p-value."""
     best = [cell for cell in result.cells.values() if cell.best]
     parts = []
     if result.tests > 1:
@@ -148,7 +148,7 @@ def _beside_welch(result: Result, effect: Method) -> list[str]:
 
 
 def _outcome(cell: Cell, tests: int) -> str:
-    """Welch's p and the numbers next to it; or the reason why there is none."""
+    """Welch's p-value and the numbers next to it, or the reason for a missing test."""
     if cell.against_next.p is None:
         return f"no test, {cell.against_next.reason}"
     beside = [f"Holm {cell.holm:.2g}"] if tests > 1 else []
@@ -162,7 +162,10 @@ def _outcome(cell: Cell, tests: int) -> str:
 
 
 def _paper(result: Result) -> list[str]:
-    """The source of the paper's numbers, and the columns whose runs have other settings; empty without such numbers."""
+    """The source of the paper's numbers, and the columns with runs at other settings.
+
+    Empty if the table has no numbers from the paper.
+    """
     if not result.paper:
         return []
     reported = {name for _, name in result.paper}
@@ -187,7 +190,7 @@ def _to_come(result: Result) -> list[str]:
 
 
 def _incomplete(cells: Collection[Cell]) -> list[str]:
-    """The runs without a value, and the values that some tasks are missing from."""
+    """The runs without a value, and the values that lack some tasks."""
     lines = []
     if any(not cell.complete for cell in cells):
         lines.append("k/n: k of n runs have a value; the mean is theirs, and the cell is neither bold nor tested.")
@@ -205,7 +208,7 @@ def _incomplete(cells: Collection[Cell]) -> list[str]:
 
 
 def _flags(cells: Collection[Cell]) -> list[str]:
-    """The meaning of the counts behind means, and the runs that were left out for later ones."""
+    """The meaning of the counts after means, and the number of runs that later runs replace."""
     lines = []
     if any(cell.collapsed for cell in cells):
         lines.append("Collapsed: at chance (average online accuracy ≤ 1.2 / classes) for three tasks in a row.")

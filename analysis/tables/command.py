@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FORMATS: dict[str, Callable[[Sequence[Listing]], str]] = {"txt": text, "md": markdown, "csv": csv_text, "tex": latex}
 ALL = "all"
-"""The name of all tables that a store can feed."""
+"""The name that requests every table that the store can fill."""
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
@@ -66,7 +66,7 @@ def _make(asked: argparse.Namespace) -> None:
 
 
 def _check_no_file(name: str | None) -> None:
-    """Raises ConfigError for a .json file in the place of a table's name."""
+    """Raises ConfigError if the name is a .json file."""
     if name is None or not name.endswith(ENDING):
         return
     if kind_of(path := expanded(name)) == "figure":
@@ -78,7 +78,7 @@ def _check_no_file(name: str | None) -> None:
 
 
 def _make_all(asked: argparse.Namespace) -> None:
-    """Prints the default table; writes every table that has something of ours, and names the others."""
+    """Prints the default table, writes every table with content from runs or conf/, and names the other tables."""
     if asked.columns:
         raise ConfigError(f"--columns is of one table; name it in the place of {ALL}.")
     folder, rows = rows_asked_for(asked)
@@ -100,31 +100,31 @@ def _make_all(asked: argparse.Namespace) -> None:
 
 
 def _rows_if_any(table: Table[Any], asked: argparse.Namespace) -> list[Row]:
-    """The rows for a table that shows runs if there are any, and needs none."""
+    """The rows for a table that does not need runs; empty unless the table shows runs and the store has some."""
     if table.runs != "shown":
         return []
     try:
         return rows_asked_for(asked)[1]
     except OldFormat:
         raise
-    except StoreError:  # there is no store, or none of its runs has ended
+    except StoreError:  # the store does not exist, or no run has ended
         return []
 
 
 def _ready(table: Table[Any], asked: argparse.Namespace, rows: Sequence[Row], quiet: bool = False) -> list[Row]:
-    """The rows that the table is made of, with their returns by task if it shows these."""
+    """The rows of the table, with their returns by task if the table shows these."""
     kept = _measured(table, rows, asked.metric, quiet)
     return table.ready(kept, partial(_metrics, asked, kept))
 
 
 def _metrics(asked: argparse.Namespace, rows: Sequence[Row], runs: Collection[str]) -> "pl.LazyFrame":
-    from analysis.frames import metrics_of  # Polars: half a second, which other tables do not need
+    from analysis.frames import metrics_of  # imports Polars, which takes half a second; other tables do not need it
 
     return metrics_of(places_of(asked), rows, runs)
 
 
 def _show(shown: Sequence[Listing]) -> None:
-    """Prints tables: in colours on a terminal, else as text."""
+    """Prints tables: in colour on a terminal, as plain text otherwise."""
     if sys.stdout.isatty():
         terminal(shown, Console())
     else:
@@ -132,7 +132,7 @@ def _show(shown: Sequence[Listing]) -> None:
 
 
 def _write(table: Table[Any], rows: Sequence[Row], shown: Sequence[Listing], out: Path) -> None:
-    """Writes every format, and the runs of the table if it has some; prints the place."""
+    """Writes the table in every format, and its runs as JSON if it has some; prints the path."""
     contents = {ending: rendered(shown) for ending, rendered in FORMATS.items()}
     if rows:
         contents["json"] = origin(rows)
@@ -147,9 +147,9 @@ def _default(rows: Sequence[Row]) -> Table[Result]:
 
 
 def _measured(table: Table[Any], rows: Sequence[Row], metric: str | None, quiet: bool = False) -> list[Row]:
-    """The rows that a table is made of. Rows that are left out are named on stderr, unless quiet.
+    """The rows of a table. Prints the left-out rows to stderr, unless quiet.
 
-    Raises ConfigError, naming the values that exist, if no run's summary has the value.
+    Raises ConfigError, with the existing values, if no run's summary has the value.
     """
     kept, left_out = table.measured(table, rows, metric)
     if left_out and not quiet:

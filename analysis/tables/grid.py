@@ -1,4 +1,4 @@
-"""Tables of means over seeds: a cell for each activation on each benchmark, or under each intervention."""
+"""Tables of means over seeds: one cell for each activation on each benchmark, or with each intervention."""
 
 import json
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from analysis.tables.table import Table, measured
 ABOVE = "above ref."
 """The heading of the differences from the reference column."""
 Words = Callable[[Heading], str]
-"""A row's heading → the words of one of its cells."""
+"""The heading of a row → the words of one of its cells."""
 
 
 def grid(table: Table[Result], result: Result) -> Listing:
-    """The table. Ours stands to the left of the paper's, so that numbers line up in front of notes."""
+    """The table as words. Our numbers are to the left of the paper's, so that they line up before their notes."""
     header, right, sides = [table.rows], set(), {}
     for column in result.columns:
         sides[column] = _sides(result, column)
@@ -52,7 +52,7 @@ def grid(table: Table[Result], result: Result) -> Listing:
 
 
 def _sides(result: Result, column: Heading) -> list[tuple[str, Words]]:
-    """The columns to the right of a column's cells: heading, and words by row."""
+    """The columns to the right of a column's cells: heading, and a function from a row to its words."""
     cells = {row: result.cells[row, column] for row in result.rows if (row, column) in result.cells}
 
     def paper(row: Heading) -> str:
@@ -76,12 +76,12 @@ def _sides(result: Result, column: Heading) -> list[tuple[str, Words]]:
 
 
 def _is_compared(result: Result, column: Heading) -> bool:
-    """Whether the paper's numbers are shown next to runs of its protocol."""
+    """Whether the paper has numbers for the column, and our runs follow its protocol."""
     return bool(result.cells) and not column.unlike and any(name == column.name for _, name in result.paper)
 
 
 def _difference(result: Result, row: Heading, column: Heading) -> float | None:
-    """Our mean less the paper's, if the two can be compared."""
+    """Our mean minus the paper's mean; None if the two cannot be compared."""
     cell = result.cells.get((row, column))
     if cell is None or cell.mean is None or cell.paper is None or not _is_compared(result, column):
         return None
@@ -89,7 +89,7 @@ def _difference(result: Result, row: Heading, column: Heading) -> float | None:
 
 
 def _line(result: Result, row: Heading, column: Heading) -> dict[str, object]:
-    """The line of a row and a column in the CSV, every number in full."""
+    """The CSV line of a row and a column, with every number in full precision."""
     table, cell, paper = result.table, result.cells.get((row, column)), result.paper.get((row.name, column.name))
     line = {
         "table": table.name,
@@ -130,14 +130,14 @@ def _line(result: Result, row: Heading, column: Heading) -> dict[str, object]:
 
 
 def _without_value(cell: Cell) -> dict[str, object]:
-    """The done runs that lack something, in columns that only tables with such runs have."""
+    """The numbers of done runs without a value or some tasks, in columns that only tables with such runs have."""
     over = over_tasks(cell.some_tasks) if cell.some_tasks else None
     lacking = {**fields(cell, "no_episode", "no_value"), "over_tasks": over}
     return {name: value for name, value in lacking.items() if value}
 
 
 def _judgement(cell: Cell) -> dict[str, object]:
-    """The comparison of a cell with the others of its column."""
+    """The comparison of a cell with the other cells of its column, as CSV columns."""
     test, effect = fields(cell.against_next, "t", "p", "reason", "df"), fields(cell.effect, "g", "low", "high")
     return {
         "best": cell.best,
@@ -157,7 +157,7 @@ def _judgement(cell: Cell) -> dict[str, object]:
 
 
 def _notes(cell: Cell) -> str:
-    """The words behind a mean: † if it is significant; missing runs and failures, such as ` (4/5, 1 diverged)`."""
+    """The words after a mean: † if it is significant; missing runs and failures, such as ` (4/5, 1 diverged)`."""
     counts = {"diverged": cell.diverged, "failed": cell.failed, "stopped early": cell.stopped}
     counts |= {"collapsed": cell.collapsed, **cell.flagged}
     notes = [] if cell.complete else [f"{cell.n}/{cell.expected}"]
@@ -169,8 +169,8 @@ def _notes(cell: Cell) -> str:
 
 
 means = partial(Table, build=build, render=grid, caption=caption, measured=measured)
-"""A table whose cells are the means of `cell`, next to the paper's values.
+"""A table with the means of the metric `cell` in its cells, next to the paper's values.
 
-The paper's values are of `cell`, or of the metric in a line's `metric_read_as`; and of runs without an intervention,
-unless interventions are the columns. If `cell` is None, there is a table for the main metric of each agent.
+The paper's values are values of `cell`, or of the metric in a line's `metric_read_as`. They belong to runs without an
+intervention, unless interventions are the columns. If `cell` is None, there is one table for each agent's main metric.
 """

@@ -1,4 +1,4 @@
-"""Find the best cell of a column, and test it against the others."""
+"""Finds the best cell of a column, and tests it against the others."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,13 @@ def judged(
 ) -> tuple[dict[Heading, Cell], dict[Heading, list[Welch]]]:
     """The cells of a column with the best marked, and the tests of the best.
 
-    Only complete cells are ranked and tested; none, if the metric has no better direction. A cell is marked as alike if
-    Welch's test of it and the best has a p that is not below the table's level. A pair without a test gets no mark.
+    Only complete cells are ranked and tested, and no cells if the metric has no better direction. `alike` marks a cell
+    that is not significantly different from the best: Welch's p-value is not below the table's level. A pair without a
+    test gets no mark.
 
-    If the table compares with the next best, each cell is tested against the one after it; if it compares with all, the
-    best alone is tested, against each of them.  effect: the method of the effect sizes' intervals.
+    If the table compares with the next best, each cell is tested against the cell after it. If the table compares with
+    all, only the best is tested, against each other cell.
+    effect: the method of the effect sizes' intervals.
     """
     sign = 1 if shown.better == "less" else -1
     ranked = sorted((head for head in cells if cells[head].complete), key=lambda head: sign * cells[head].mean)
@@ -49,7 +51,7 @@ def judged(
 def corrected(cells: Mapping[Place, Cell], tests: Mapping[Place, Sequence[Welch]]) -> dict[Place, Cell]:
     """The cells of a table with Holm's correction for the tests of all columns' best cells.
 
-    A best cell with several tests gets the greatest of its corrected p.
+    A best cell with several tests gets the largest of its corrected p-values.
     """
     places = [best for best, of_best in tests.items() for _ in of_best]
     p_values = holm([test.p for of_best in tests.values() for test in of_best])
@@ -61,7 +63,7 @@ def corrected(cells: Mapping[Place, Cell], tests: Mapping[Place, Sequence[Welch]
 
 
 def _against(cells: Cells, head: Heading, other: Heading, level: float, effect: Method) -> Cell:
-    """A cell with its comparison with another; only the best is marked as significant."""
+    """A cell with its comparison with another cell; only the best cell is marked as significant."""
     cell, values = cells[head], (cells[head].values, cells[other].values)
     test = welch(*values)
     return replace(
@@ -75,7 +77,7 @@ def _against(cells: Cells, head: Heading, other: Heading, level: float, effect: 
 
 
 def _against_all(cells: Cells, ranked: Sequence[Heading], level: float, effect: Method) -> tuple[Cell, list[Welch]]:
-    """The best with its comparison with the cell of the least significant difference, and its tests against all."""
+    """The best cell, compared with the cell of the least significant difference, and its tests against all cells."""
     best, *others = ranked
     if not others:
         return cells[best], []

@@ -1,4 +1,4 @@
-"""A table as every format shows it: headings, lines of words, a caption; and a choice of its columns."""
+"""A table in a form for every format: headings, lines of words, a caption; and the selection of columns."""
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
@@ -14,12 +14,18 @@ NOTHING = "–"
 class Listing:
     """A table as words.
 
-    name: of its files. header, body: equally wide. lines: the lines of its CSV, column → value. right: the columns that
-    are aligned to the right. long: the columns whose cells may be broken into lines. bold: (line, column) of cells.
-    notes: (line, column) → words behind a cell, which are never bold. caption: its sentences, one a line. blocks: sets
-    of columns that stay together if a narrow window breaks the table into several below each other, each with the first
-    column; empty if the table is never broken. heading: the start of the LaTeX caption; None: the title. is_ours:
-    whether anything in it comes from runs or from conf/.
+    name: the name of its files.
+    header, body: the headings and the lines of cells, all with the same number of columns.
+    lines: the lines of its CSV, column → value.
+    right: the columns that are aligned to the right.
+    long: the columns with cells that may be broken into lines.
+    bold: the (line, column) of each bold cell.
+    notes: (line, column) → words after a cell, which are never bold.
+    caption: its sentences, each on its own line.
+    blocks: if a narrow window splits the table into several, the sets of columns that stay together; each part also has
+    the first column. Empty if the table is never split.
+    heading: the start of the LaTeX caption; None: the title.
+    is_ours: whether anything in it comes from runs or from conf/.
     """
 
     name: str
@@ -48,35 +54,35 @@ def formatted(listing: Listing, bold: Callable[[str], str], escape: Callable[[st
 
 
 def signed(value: float, places: int) -> str:
-    """A difference with its sign; a difference that is rounded to 0 has none."""
+    """A difference with its sign; a difference that rounds to 0 has no sign."""
     rounded = round(value, places)
     return f"{rounded:+,.{places}f}" if rounded else f"{0:,.{places}f}"
 
 
 def with_sd(number: Callable[[float], str], mean: float | None, sd: float | None) -> str:
-    """A mean and its SD, if there is one, in the form that `number` gives."""
+    """A mean and, if it has one, its SD, both formatted by `number`; `NOTHING` without a mean."""
     if mean is None:
         return NOTHING
     return number(mean) if sd is None else f"{number(mean)} ± {number(sd)}"
 
 
 def fields(source: object | None, *names: str) -> dict[str, object]:
-    """Fields of an object as columns of a CSV; None in each column if there is no object."""
+    """Fields of an object as columns of a CSV; None in each column if the object is None."""
     return {name: getattr(source, name, None) for name in names}
 
 
 def add_columns(command: argparse.ArgumentParser) -> None:
-    """The option of a command that shows tables."""
+    """Adds the option of a command that shows tables."""
     command.add_argument(
         "--columns", nargs="+", metavar="HEADING", help="only these columns, in this order; CSV has all"
     )
 
 
 def with_columns(listings: Sequence[Listing], names: Sequence[str] | None) -> list[Listing]:
-    """The tables with their first column and the columns of these headings, in this order; None: with all columns.
+    """The tables with their first column and the columns with these headings, in this order; None: with all columns.
 
     A heading may be given without its brackets, as "IQM" for "IQM [95 %]". The lines of the CSV stay complete.
-    Raises ConfigError, naming the headings, if no table has one of them.
+    Raises ConfigError, with the existing headings, if no table has one of the given headings.
     """
     if names is None:
         return [*listings]
@@ -88,7 +94,7 @@ def with_columns(listings: Sequence[Listing], names: Sequence[str] | None) -> li
 
 
 def _place(listing: Listing, name: str) -> int | None:
-    """The place of a column behind the first; None without that heading."""
+    """The index of the column with that heading, the first column excluded; None if no column has it."""
     for place, heading in enumerate(map(str.casefold, listing.header)):
         if place and name.casefold() in (heading, heading.partition(" [")[0]):
             return place

@@ -11,11 +11,11 @@ from plasticity_lab.records.own_classes import same_code
 
 Made = Mapping[str, Any]
 MOST = 4
-"""The number of cells that a caption names before it only counts them."""
+"""The maximum number of cells that a caption names; it only counts the others."""
 
 
 def _commit(made: Made, shared: bool = False) -> str | None:
-    """«1234567890ab», with a digest if the commit does not determine the code.
+    """A commit such as "1234567890ab", with a digest of the code if the commit does not determine the code.
 
     shared: whether other code has the same commit.
     """
@@ -38,7 +38,7 @@ def _data(made: Made) -> str | None:
 
 
 def _classes(made: Made) -> str | None:
-    """Classes from outside the package, each with the digest of its code."""
+    """The classes from outside the package, each with the digest of its code."""
     classes = made.get("classes") or {}
     return " and ".join(f"{target} {digest}" for target, digest in sorted(classes.items())) or None
 
@@ -50,7 +50,10 @@ MACHINE: Mapping[str, Callable[[Made], str | None]] = {
     "mode": lambda made: made.get("mode"),
     "device": lambda made: made.get("device"),
 }
-"""Facts that a caption names if they differ between the runs of a mean; precision is a setting, and splits columns."""
+"""Facts that a caption names if they differ between the runs of a mean.
+
+Precision is not among them: it is a setting, and splits columns.
+"""
 
 
 def mixed(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
@@ -60,7 +63,7 @@ def mixed(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
 
 
 def made_lines(rows: Sequence[Row], mixes: Mapping[str, Mapping[str, Mapping[str, int]]]) -> list[str]:
-    """Sentences of a caption: the code and the machines of the finished runs, and the means over different ones.
+    """Sentences of a caption: the code and the machines of the finished runs, and means over runs that differ in them.
 
     mixes: the name of a mean → `mixed` of its runs.
     """
@@ -88,7 +91,7 @@ def _counts(rows: Iterable[Row], read: Callable[[Made], str | None]) -> Counter[
 
 
 def _other_code(part: Made, later: Made) -> str | None:
-    """The code of a part, as far as it differs from the next part's; None if nothing differs."""
+    """The parts of the code of a run's part that differ from the next part's; None if nothing differs."""
     words = []
     before, after = (made.get("code") or made.get("commit") for made in (part, later))
     if before != after:
@@ -101,7 +104,7 @@ def _other_code(part: Made, later: Made) -> str | None:
 
 
 def _other_kind(part: Made, later: Made) -> str | None:
-    """The kind of device of a part; None if the next part was trained on the same."""
+    """The kind of device of a run's part; None if the next part was trained on the same kind."""
     before, after = part.get("kind"), later.get("kind")
     return None if before == after else before or "not known"
 

@@ -1,4 +1,4 @@
-"""The runs that a table lacks, with the command that trains them, or as not in this version of plasticity_lab."""
+"""The runs that a table lacks, with the command that trains them, or a note that this version cannot train them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from analysis.tables.table import Table
 
 NOT_HERE = "not in this version"
 OWN_FOLDER = "--config-dir FOLDER"
-"""Names the folder of options from outside; only its owner knows the place."""
+"""The option that names the folder of outside options; the user fills in the path."""
 TRAINING = "python -m plasticity_lab.main"
 DEFAULTS = {"protocol": "as_published", "schedule": "full", "hyperparams": "default", "intervention": "none"}
 """Options that a command need not name."""
@@ -25,7 +25,7 @@ def missing_lines(
 ) -> list[str]:
     """The missing runs as sentences of a caption, each with the command that trains them, or without one.
 
-    there: column → the names of rows that it has runs of. expected: the (row, column) names that the paper has.
+    there: column → the names of the rows with runs. expected: the (row, column) names that the paper has.
     """
     lacking: dict[str, list[str]] = {}
     columns_of: dict[tuple[tuple[str, ...], tuple[str, ...], tuple[int, ...]], list[Heading]] = {}
@@ -86,9 +86,9 @@ def training_command(
     column: Heading | None,
     settings: Sequence[str] = (),
 ) -> str:
-    """The command that trains these rows on these columns, as the other runs of the column; or that there is none.
+    """The command that trains these rows on these columns, like the column's other runs.
 
-    Options that neither conf/ nor the papers have come from outside.
+    Returns `NOT_HERE` if this version lacks an option of the papers. Other options that conf/ lacks come from outside.
     """
     chosen = {table.rows: rows, table.columns: columns}
     chosen |= {group: names for group, names in table.only.items() if group in NAMES and group not in chosen}

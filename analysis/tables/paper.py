@@ -11,7 +11,7 @@ from analysis.setting_words import short_words
 from analysis.tables.table import Table
 
 COLUMNS = ("setting", "env")
-"""The files' names of columns that are not the table's."""
+"""The names of columns in the files, if they differ from the table's names."""
 ORDER = ("benchmark.order",)
 LENGTH = ("benchmark.tasks", "benchmark.epochs", "benchmark.steps", "benchmark.environment_steps")
 SETTING = "setting"
@@ -22,7 +22,7 @@ _ACROSS = {"iqm": "iqm_delta", "mean": "mean_delta", "sd": "std_delta"}
 
 
 def paper_values(table: Table[Any]) -> dict[str, dict[tuple[str, str], Published]]:
-    """Metric → (row, column) → the paper's value, in the order of its files and of their lines."""
+    """Metric → (row, column) → the paper's value, in the order of the files and their lines."""
     values: dict[str, dict[tuple[str, str], Published]] = {}
     for line in _lines(table):
         names = {
@@ -38,7 +38,7 @@ def paper_values(table: Table[Any]) -> dict[str, dict[tuple[str, str], Published
 
 
 def printed_values(table: Table[Any]) -> dict[tuple[str, str], str]:
-    """(activation, column) → the paper's number of a table over environments, as the paper prints it."""
+    """(activation, column) → the paper's number in a table over environments, as printed."""
     values: dict[tuple[str, str], str] = {}
     bodies = {shown: name for name, shown in BODIES.items()}
     for line in _lines(table):
@@ -59,7 +59,7 @@ def printed_values(table: Table[Any]) -> dict[tuple[str, str], str]:
 
 
 def unlike_paper(benchmark: str, study: Mapping[str, Any]) -> list[str]:
-    """The settings in which runs of that study differ from the paper's: first the order, then the length, then others.
+    """The settings of that study that differ from the paper's: first the order, then the length, then others.
 
     The files of conf/ hold the published settings. A setting that an old record lacks counts as equal.
     """
@@ -71,7 +71,7 @@ def unlike_paper(benchmark: str, study: Mapping[str, Any]) -> list[str]:
 
 
 def of_another(unlike: Sequence[str]) -> str:
-    """The kind of runs that the paper's numbers are of, in two words, if our runs differ in these settings."""
+    """Short words for the kind of runs behind the paper's numbers, if our runs differ in these settings."""
     keys = {words.partition("=")[0] for words in unlike}
     kinds = {"order": ORDER, "length": LENGTH}
     names = [kind for kind, settings in kinds.items() if keys & {key.removeprefix("benchmark.") for key in settings}]

@@ -1,4 +1,4 @@
-"""Tables as terminal text, Markdown, CSV and LaTeX. The four show the same numbers; CSV has them in full."""
+"""Tables as terminal text, Markdown, CSV and LaTeX. All four show the same numbers; CSV has full precision."""
 
 import csv
 import io
@@ -17,16 +17,16 @@ from rich.text import Text
 from analysis.tables.listing import Listing, formatted
 
 TEXT_WIDTH = 160
-"""The least width of text for a pipe or a file, which no window widens."""
+"""The minimum width of text for a pipe or a file, which has no window."""
 BROKEN_WIDTH = 100
-"""The width at which a table of blocks is broken for a pipe or a file."""
+"""The maximum width of a table with blocks in a pipe or a file; a wider table is split into its blocks."""
 LEAST_NAME = 12
-"""The least width of the first column of a block."""
+"""The minimum width of the first column of a block."""
 LONG_WIDTH = 100
-"""The greatest width of a column that may be broken into lines."""
+"""The maximum width of a column that may be broken into lines."""
 LONG_COLUMN = r"p{0.6\textwidth}"
 PAGE_WIDTH = r"\ifdim\width>\textwidth\textwidth\else\width\fi"
-"""The width of a table in LaTeX: its own, or the page's if it is wider than the page."""
+"""The width of a table in LaTeX: its natural width, at most the width of the page."""
 _WIDE = Console(width=10_000)
 # tabulate's booktabs format escapes everything, \textbf too; this format escapes nothing.
 _BOOKTABS = tabulate.TableFormat(
@@ -40,7 +40,7 @@ _BOOKTABS = tabulate.TableFormat(
     with_header_hide=None,
 )
 _WORDS = re.compile(r"(?<=[a-z]),(?=[a-z])")
-"""A comma between words of a command, at which LaTeX may break the line; not within a number."""
+"""A comma between words of a command, not within a number; LaTeX may break the line there."""
 _LATEX_SIGNS = str.maketrans(
     tabulate.LATEX_ESCAPE_RULES
     | {
@@ -66,8 +66,10 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def terminal(shown: Sequence[Listing], console: Console) -> None:
-    """Prints the tables. A table that is wider than the window is printed whole, for the window to wrap: no number is
-    cut. A table of blocks is broken into them instead.
+    """Prints the tables.
+
+    A table that is wider than the window is printed in full; the window wraps it, so no number is cut. A table with
+    blocks is split into its blocks instead.
     """
     for listing in shown:
         bold = "[bold]{}[/]".format if console.is_terminal else "**{}**".format
@@ -84,7 +86,7 @@ def terminal(shown: Sequence[Listing], console: Console) -> None:
 
 
 def _broken(grid: Listing, console: Console) -> list[RichTable]:
-    """The table; its blocks, if it has some and is too wide."""
+    """The table as a list of one; if it is too wide and has blocks, its blocks."""
     whole = _laid_out(grid, range(len(grid.header)))
     limit = console.width if console.is_terminal else min(console.width, BROKEN_WIDTH)
     if not grid.blocks or _width(whole) <= limit:
@@ -93,7 +95,7 @@ def _broken(grid: Listing, console: Console) -> list[RichTable]:
 
 
 def _laid_out(grid: Listing, places: Sequence[int], width: int | None = None) -> RichTable:
-    """Some columns of a table.  width: the limit of a block, whose first column may be folded."""
+    """Some columns of a table.  width: the maximum width of a block; the first column of a block may be folded."""
     table = RichTable(box=box.SIMPLE_HEAD)
     for place in places:
         is_long = place in grid.long
@@ -116,7 +118,7 @@ def _laid_out(grid: Listing, places: Sequence[int], width: int | None = None) ->
 
 
 def _width(table: RichTable) -> int:
-    """The width at which nothing of a table is cut or folded."""
+    """The minimum width that shows a table without cut or folded cells."""
     return Measurement.get(_WIDE, _WIDE.options, table).maximum
 
 
@@ -140,7 +142,7 @@ def markdown(shown: Sequence[Listing]) -> str:
 
 
 def latex(shown: Sequence[Listing]) -> str:
-    """A table environment each, for the packages named above it; a wide table is made as narrow as the page."""
+    """One table environment for each table, after a comment with the required packages; wide tables are scaled down."""
     parts = ["% \\usepackage{amssymb, booktabs, graphicx}\n"]
     for listing in shown:
         grid = formatted(listing, r"\textbf{{{}}}".format, escape=_latex_escape)
@@ -157,7 +159,7 @@ def latex(shown: Sequence[Listing]) -> str:
 
 
 def csv_text(shown: Sequence[Listing]) -> str:
-    """One line a cell, every number in full, for programs. A cell without runs names the command that would fill it."""
+    """CSV for programs: one line for each cell, in full precision. A cell without runs has the command to fill it."""
     lines = [line for listing in shown for line in listing.lines]
     file = io.StringIO()
     writer = csv.DictWriter(file, list(dict.fromkeys(name for line in lines for name in line)), lineterminator="\n")
@@ -167,9 +169,9 @@ def csv_text(shown: Sequence[Listing]) -> str:
 
 
 def guarded(cell: Any) -> Any:
-    """A cell of a CSV, with an apostrophe before text that a spreadsheet would calculate; names can come from anybody.
+    """A cell of a CSV, with an apostrophe before text that a spreadsheet would evaluate, because names are not trusted.
 
-    Numbers stay as they are.
+    Numbers are unchanged.
     """
     if not isinstance(cell, str) or not cell.startswith(FORMULA):
         return cell

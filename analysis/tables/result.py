@@ -1,4 +1,4 @@
-"""The content of a table of means: cells by rows and columns, before they are rendered."""
+"""The content of a table of means: cells by row and column, before they are rendered."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,23 +16,26 @@ from plasticity_lab.records.measures import Measure
 class Cell:
     """The runs of one setting.
 
-    Finished runs are runs that have a value. Of them are mean, sd, values (in the metric's unit), runs (their ids),
-    seeds, beside (means, as stored), collapsed, and flagged (flag → number of runs). own: the settings that belong to
-    the activation. mixed: differences in how the finished runs were computed → number of runs, such as
-    {"mode": {"eager": 2, "compiled": 3}}. some_tasks: for each finished run in which only some tasks have an ended
-    episode, the number of these tasks and of all tasks.
+    Finished runs are runs with a value. These fields describe the finished runs:
+    mean, sd, values: in the metric's unit. runs: their ids. seeds: their seeds.
+    beside: the means of further measures, as stored. collapsed: the number of collapsed runs.
+    flagged: flag → number of runs.
+    mixed: differences in how the runs were computed → number of runs: {"mode": {"eager": 2, "compiled": 3}}.
+    some_tasks: for each run with ended episodes in only some tasks, the number of these tasks and of all tasks.
 
-    expected: the number of runs that there should be. waiting: planned runs that have not ended. stopped: runs that a
-    search stopped early. superseded: runs left out because the same settings and seed were run again later. done: the
-    ids of all done runs, with a value or without; no_episode, no_value: how many of them have no value because no
-    episode ended, or for another reason.
+    own: the settings that belong to the activation.
+    expected: the expected number of runs. waiting: planned runs that have not ended. stopped: runs that a search
+    stopped early. superseded: runs left out because the same settings and seed were run again later.
+    done: the ids of all done runs, with or without a value. no_episode, no_value: the number of done runs without a
+    value because no episode ended, or for another reason.
 
-    best: it is the best of its column; alike: it is not, and is not significantly different from the best. best, alike
-    and significant are False for a cell with missing runs. against_next: Welch's test against the cell that `next`
-    names, the next best complete cell of the column; effect: the effect size of that pair. If the table compares the
-    best with all others, `next` is the cell with the least significant difference, and the other cells have no test.
-    For the best of a column, paired: the paired test against `next`, if both have the same seeds; holm: Welch's p,
-    corrected for all tests that the table is read for.
+    best: the cell is the best of its column. alike: it is not the best, and not significantly different from the best.
+    best, alike and significant are False for a cell with missing runs.
+    next: the name of the next best complete cell of the column. If the table compares the best with all others, it is
+    the cell with the least significant difference, and the other cells have no test.
+    against_next: Welch's test against the cell `next`. effect: the effect size of that pair.
+    paired: for the best of a column, the paired test against `next`, if both have the same seeds.
+    holm: for the best of a column, Welch's p-value, corrected for the tests of all columns' best cells.
     """
 
     mean: float | None
@@ -76,10 +79,12 @@ class Cell:
 class Heading:
     """A row or a column.
 
-    name: the name in the store; label: its heading. settings: the settings in which its runs differ from other runs of
-    that name, as a command gives them. For a column, facts that the caption tells: data; cautions, from `cautions_of`;
-    seeds; and unlike: the settings that differ from the paper's, such as "order=shuffle, there fixed" (empty if the
-    paper's number belongs to the same protocol).
+    name: the name in the store. label: the displayed heading.
+    settings: the settings that differ from other runs of that name, as written in a command.
+
+    A column also has facts for the caption. data: from `data_line`. cautions: from `cautions_of`. seeds: its seeds.
+    unlike: the settings that differ from the paper's, such as "order=shuffle, there fixed"; empty if the paper's number
+    belongs to the same protocol.
     """
 
     name: str
@@ -99,9 +104,10 @@ Place = tuple[Heading, Heading]
 class Result:
     """A table of one selection of runs: cells by row and column; a pair without runs has no cell.
 
-    metric: the metric of the cells. beside: the measures next to them. paper: the paper's values of the metric by the
-    names of row and column, with or without runs. tests: the number of tests that Holm's correction is for. above: the
-    mean of a cell less the mean of its row in the reference column, if both exist, in the metric's unit.
+    metric: the metric of the cells. beside: the measures that are shown next to them.
+    paper: the paper's values of the metric by the names of row and column, with or without runs.
+    tests: the number of tests in Holm's correction.
+    above: the mean of a cell minus the mean of its row in the reference column, if both exist, in the metric's unit.
     """
 
     table: "Table[Result]"
@@ -123,6 +129,6 @@ class Result:
 
 
 def chosen_words(selection: Mapping[str, str]) -> str:
-    """A selection behind a title, such as " (as_published, full, best)"; no intervention is not named."""
+    """A selection to follow a title, such as " (as_published, full, best)"; intervention=none is left out."""
     names = [name for choice, name in selection.items() if (choice, name) != ("intervention", "none")]
     return f" ({', '.join(names)})" if names else ""

@@ -26,7 +26,7 @@ _TESTS = {"return": _WELCH, "gap": _WELCH, "score": "Student's t of the differen
 
 
 def caption_of(table: Table[Scores], found: Scores) -> list[str]:
-    """The caption's sentences, one a line."""
+    """The sentences of the caption, each on its own line."""
     returns = table.returns or "return"
     lines = [_WHAT[returns].format(**_methods(table, found))]
     if not found.arms:
@@ -71,7 +71,7 @@ def _methods(table: Table[Scores], found: Scores) -> dict[str, str]:
 
 
 def _without(found: Scores) -> list[str]:
-    """How many finished runs of the whole table have no value, and why."""
+    """The number of finished runs without a value in the whole table, and the reasons."""
     lines = []
     finished = len({row.run for row in found.rows if row.status == "done"})
     if silent := len({row.run for row in found.rows if without_episode(row)}):
@@ -102,7 +102,10 @@ def _bounds(table: Table[Scores], found: Scores) -> list[str]:
 
 
 def command_of(table: Table[Scores], selection: Mapping[str, str], activations: Sequence[str] = ()) -> str:
-    """The command that trains missing runs, or that this version has none.  activations: empty: all of the table."""
+    """The command that trains missing runs; `NOT_HERE` if this version lacks the benchmark.
+
+    activations: the activations to train; empty: all activations of the table.
+    """
     (benchmark,) = table.only["benchmark"]
     if not has("benchmark", benchmark):
         return NOT_HERE

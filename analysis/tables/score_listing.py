@@ -1,4 +1,4 @@
-"""Tables over environments as words: ours and the paper's numbers by activation, and the runs that failed."""
+"""Tables over environments as words: our numbers and the paper's by activation, and the runs that failed."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -15,16 +15,16 @@ from analysis.tables.table import Table
 
 ACROSS = {"iqm": "IQM", "mean": "mean", "sd": "SD", "score": "score"}
 LONG = 1e5
-"""Numbers from here on are written as powers of ten."""
+"""Numbers from this value on are written with powers of ten."""
 
 
 def build(table: Table[Scores], rows: Sequence[Row], metric_name: str | None) -> list[Scores]:
-    """One for each selection of runs; without runs, one without arms, for the paper's numbers."""
+    """One content for each selection of runs; without runs, one content without arms, for the paper's numbers."""
     return scores(table, rows) or [Scores({}, {}, [])]
 
 
 def render(table: Table[Scores], found: Scores) -> Listing:
-    """A line for each activation at one setting, the paper's number next to each number."""
+    """One line for each activation at one setting, with the paper's number next to each number."""
     columns = ["score"] if table.returns == "score" else [*table.bodies, *table.beside]
     paper = printed_values(table)
     order = {activation: place for place, activation in enumerate(dict.fromkeys(name for name, _ in paper))}
@@ -63,7 +63,7 @@ def render(table: Table[Scores], found: Scores) -> Listing:
 
 
 def _words(shown: Shown, arm: Arm) -> str:
-    """A number, with missing and failed runs in brackets behind it."""
+    """A number, followed by missing and failed runs in brackets."""
     if shown.value is None:
         number = NOTHING
     elif shown.low is not None and shown.high is not None:
@@ -95,14 +95,14 @@ def _published(arm: Arm | None) -> str:
 
 
 def _number(value: float, behind: float | None) -> str:
-    """The value and the number behind ± in one form: two decimals, or powers of ten if one is too long."""
+    """The value and the number after ± in one format: two decimals, or powers of ten if one number is too long."""
     both = [value] if behind is None else [value, behind]
     form = "{:,.2f}" if max(map(abs, both)) < LONG else "{:.2e}"
     return " ± ".join(map(form.format, both))
 
 
 def _line(shown: Shown | None, arm: Arm | None) -> dict[str, object]:
-    """The columns of a number in the CSV."""
+    """The CSV columns of a number."""
     line = fields(shown, "value", "sd", "half_width", "low", "high")
     if shown and shown.published:
         line["published_low"], line["published_high"] = shown.published
@@ -115,10 +115,11 @@ def _line(shown: Shown | None, arm: Arm | None) -> dict[str, object]:
 
 
 returns_table = partial(Table, build=build, render=render, caption=caption_of)
-"""A table over several bodies that come in turn, of the values that `returns` names.
+"""A table over a cycle of several bodies, with the values that `returns` names.
 
-return: mean ± SD over seeds with each body, in the last cycle. score: the interquartile mean of normalised returns of
-the last cycle over seeds and bodies, with its 95 % interval; `beside` may have the activation's "setting". gap: the
-change of the gap from the first cycle to the last, mean ± half-width of its 95 % interval with each body; over the
-bodies, `beside` may have "iqm", "mean" and "sd".
+return: the return in the last cycle, mean ± SD over seeds for each body.
+score: the interquartile mean of normalised returns in the last cycle over seeds and bodies, with its 95 % interval;
+`beside` may have the activation's "setting".
+gap: the change of the gap from the first cycle to the last, mean ± half-width of its 95 % interval for each body;
+`beside` may have "iqm", "mean" and "sd" over the bodies.
 """

@@ -1,6 +1,6 @@
 """Tables over several environments: returns, plasticity scores and changes of the generalization gap, by activation.
 
-A run counts with its return at the end of each of its stages, and in the test after the stage.
+A run's values are its return at the end of each of its stages, and its return in the test after the stage.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,18 +24,18 @@ from analysis.tables.table import Table
 
 SELECTED_BY = ("protocol", "schedule", "hyperparams", "intervention")
 PUBLISHED = "as published"
-"""The heading of intervals by the paper's method, if ours are made by another."""
+"""The heading of intervals by the paper's method, if ours use another method."""
 Places = frozenset[tuple[str, str]]
 """(label of an arm, column)."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A number of ours, with the number behind ± or the ends of its interval.
+    """One of our numbers, with the number after ± or the ends of its interval.
 
-    failed: how many of its runs failed. no_episode: how many runs it lacks because no episode ended in them. published:
-    the ends of the interval by the paper's method, if it is another method. reason: why it has no interval, if it
-    should have one. values: the values of the runs that it is a mean of, for tests.
+    failed: the number of failed runs. no_episode: the number of runs that are left out because no episode ended in
+    them. published: the ends of the interval by the paper's method, if ours is another method. reason: the reason for a
+    missing interval. values: the values of the runs behind the mean, for tests.
     """
 
     value: float | None
@@ -52,12 +52,14 @@ class Shown:
 
 @dataclass(frozen=True)
 class Arm:
-    """The numbers of an activation at one setting by column, and counts of its runs.
+    """The numbers of an activation at one setting by column, and the counts of its runs.
 
-    own: the setting. n: runs with a number; expected: runs that there should be. stopped: runs that a search stopped
-    early. Finished runs without a number: no_episode, with a task in which no episode ended; unread, without their
-    returns by task; incomplete, without a task, a second cycle or the tests. flagged: flag → number of runs. mixed:
-    differences in how the runs were computed, from `made_by.mixed`.
+    own: the setting. n: the number of runs with a number. expected: the expected number of runs. stopped: runs that a
+    search stopped early. flagged: flag → number of runs. mixed: differences in how the runs were computed, from
+    `made_by.mixed`.
+
+    Finished runs without a number are counted by reason. no_episode: a task has no ended episode. unread: the returns
+    by task are missing. incomplete: a task, the second cycle or the tests are missing.
     """
 
     activation: str
@@ -77,11 +79,11 @@ class Arm:
 
 @dataclass(frozen=True)
 class Scores:
-    """The arms of one selection of runs, by their labels.
+    """The arms of one selection of runs, by label.
 
-    bounds: the returns that became the scores 0 and 1, for a table of scores; spread: for tests of scores whose bounds
-    depend on the runs. methods: of the intervals. printed_best: the best (label, column) before rounding, if the
-    numbers are those of the printed table because the returns were not kept.
+    bounds: for a table of scores, the returns with the scores 0 and 1. spread: for tests of scores, because the bounds
+    depend on the runs. methods: the methods of the intervals. printed_best: the best (label, column) before rounding,
+    if the numbers come from the printed table because the returns were not kept.
     """
 
     selection: Mapping[str, str]
@@ -94,7 +96,7 @@ class Scores:
 
     @property
     def has_published(self) -> bool:
-        """Whether a number has an interval by the paper's method, too."""
+        """Whether a number also has an interval by the paper's method."""
         return any(shown.published for arm in self.arms.values() for shown in arm.columns.values())
 
 
@@ -105,7 +107,7 @@ def selections(rows: Sequence[Row]) -> list[tuple[Mapping[str, str], list[Row]]]
 
 
 def arms_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Label → the runs of one activation at one setting, each once: runs of different settings are never averaged."""
+    """Label → the runs of one activation at one setting, each once. Runs of different settings are never averaged."""
     arms: dict[str, list[Row]] = {}
     for name, runs in grouped({row.run: row for row in rows}.values(), lambda row: row.activation).items():
         differing = varying(row.own for row in runs)
@@ -116,18 +118,18 @@ def arms_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def flags_of(rows: Sequence[Row]) -> dict[str, int]:
-    """Flag, such as unstable → how many of these runs have it."""
+    """Flag, such as unstable → the number of runs with that flag."""
     names = dict.fromkeys(name for row in rows for name, is_so in row.flags.items() if is_so)
     return {name: sum(bool(row.flags.get(name)) for row in rows) for name in names}
 
 
 def scores(table: Table[Scores], rows: Sequence[Row]) -> list[Scores]:
-    """One for each selection and each study of the table's runs.  rows: with their stages, from `Table.ready`."""
+    """One content for each selection and study of the table's runs.  rows: with their stages, from `Table.ready`."""
     return [_as_printed(table.name, _scores(table, *selected)) for selected in selections(table.about(rows))]
 
 
 def best(table: Table[Scores], found: Scores) -> Places:
-    """The best complete arm of each column; the lowest, for a gap. A column of one arm has no best."""
+    """The best complete arm of each column; for a gap, the lowest. A column with one arm has no best."""
     if found.printed_best is not None:
         return found.printed_best
     choose = min if table.returns == "gap" else max
@@ -164,7 +166,7 @@ def _p(spread: Spread | None, label: str, other: str, complete: Mapping[str, Sho
 
 
 def _complete(arms: Mapping[str, Arm], column: str) -> dict[str, Shown]:
-    """The numbers of the arms that are ranked in a column."""
+    """The numbers of the ranked arms in a column: all runs have a number, and no run lacks an ended episode."""
     there = {label: arm.columns.get(column) for label, arm in arms.items() if arm.n == arm.expected}
     return {
         label: shown for label, shown in there.items() if shown and shown.value is not None and not shown.no_episode
@@ -207,8 +209,9 @@ def _scores(table: Table[Scores], selection: Mapping[str, str], rows: Sequence[R
 def _ends(table: Table[Scores], row: Row) -> np.ndarray | None:
     """The returns of a finished run in its first and in its last cycle, in training and in tests: (2, 2, M).
 
-    None without a stage, or if no episode ended in a stage that counts: for a score, any stage of the last cycle; for
-    a gap, also any of the first; for returns, all of the last cycle. For a gap, None also with one cycle or no tests.
+    None if a stage is missing, or for lack of ended episodes. A score needs one in each stage of the last cycle, a gap
+    also in each stage of the first, and returns in at least one stage of the last. A gap is also None with one cycle or
+    without tests.
     """
     cycles = cycle_returns(row, table.bodies)
     if cycles is None or (table.returns == "gap" and (len(cycles) == 1 or np.isnan(cycles[[0, -1], 1]).all())):
@@ -260,10 +263,10 @@ def _score(found: PlasticityScores | None, name: str, lost: int) -> Shown:
 
 
 def _as_printed(table: str, found: Scores) -> Scores:
-    """The scores with the numbers of the printed table, if the table's .json has no others for exactly these runs.
+    """The scores with the numbers of the printed table, if the table's .json has only those for exactly these runs.
 
-    The .json of an old table has no returns by task. It has the printed numbers of all its runs together, with the
-    printed digits; a part of the runs has no numbers.
+    The .json of an old table has no returns by task. It has the printed numbers for all its runs together, with the
+    printed digits; a subset of the runs has no numbers.
     """
     stored = [(row.printed or {}).get(table) for row in found.rows if row.status == "done"]
     printed = stored[0] if stored else None

@@ -1,7 +1,7 @@
-"""The best setting of each activation, chosen as the paper chooses it, and how much of its mean is luck.
+"""The best setting of each activation, chosen as in the paper, and the selection bias in its mean.
 
-Settings are compared as by `hyperparams=selected`: on the seeds that the most runs have, by the mean of a metric. A
-setting that diverged on one of these seeds cannot win.
+Settings are compared as for `hyperparams=selected`: by the mean of a metric, on the set of seeds that compares the most
+runs. A setting that diverged on one of these seeds cannot win.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -28,13 +28,15 @@ TAKING_PART = ("done", "diverged", "stopped")
 class Selected:
     """The best setting of an activation among runs that differ only in the activation's settings and in seeds.
 
-    selection: benchmark, protocol, schedule and intervention. label: the benchmark, with the settings in which its runs
-    differ from other runs on it. own: the best setting; varied: the keys in which the compared settings differ. ours:
-    its mean ± SD in the metric's unit, over the seeds that it was chosen on; bias: how much of the mean is luck.
-    settings: the number of compared settings; left_out: settings that lack some of these seeds; without: settings
-    without a value on one of them, which cannot win. runs: of the best setting; mixed: differences in how these were
-    computed, from `made_by.mixed`. rows: of all settings. stopped: runs that a search stopped early, whose settings
-    cannot win.
+    selection: benchmark, protocol, schedule and intervention. label: the benchmark, with the settings that differ from
+    other runs on it.
+    own: the best setting. varied: the keys that differ between the compared settings.
+    ours: the best setting's mean ± SD in the metric's unit, over the seeds of the selection. bias: the selection bias
+    in that mean.
+    settings: the number of compared settings. left_out: the number of settings that lack some of these seeds. without:
+    the number of settings without a value on one of the seeds; they cannot win.
+    runs: the ids of the best setting's runs. mixed: differences in how they were computed, from `made_by.mixed`.
+    rows: the rows of all settings. stopped: the number of runs that a search stopped early; their settings cannot win.
     """
 
     activation: str
@@ -66,17 +68,17 @@ Found = tuple[Sequence[Selected], Sequence[str]]
 def selections_by(
     rows: Sequence[Row], metric_name: str | None, table_of: Callable[[Selected], Hashable]
 ) -> list[Found]:
-    """The best settings, one list for each table; the searches without a best are told in the first table."""
+    """The best settings, one list for each table; the first table also has the searches without a best setting."""
     found, lost = selections(rows, metric_name)
     first, *others = grouped(found, table_of).values() or [[]]
     return [(first, lost), *((several, []) for several in others)]
 
 
 def selections(rows: Sequence[Row], metric_name: str | None = None) -> Found:
-    """The best setting of each activation × benchmark × intervention that has at least two settings to choose from.
+    """The best setting of each activation × benchmark × intervention with at least two settings to choose from.
 
-    metric_name: the metric to choose by; None: the main metric of the runs' agent. Runs that were requested only as
-    `selected` report a selection, and take part in none.
+    metric_name: the metric of the choice; None: the main metric of the runs' agent. Runs that were requested only as
+    `selected` report a selection, so they are not used to select.
     """
     labels = _labels(rows)
     groups: dict[tuple[str, ...], dict[tuple[str, bool], Row]] = {}
@@ -144,7 +146,7 @@ def shown_label(label: str, benchmark: str) -> str:
 
 
 def provenance(found: Sequence[Selected]) -> list[str]:
-    """The caption of the runs that took part: data, protocol, schedule, code and machine."""
+    """The caption of the compared runs: data, protocol, schedule, code and machine."""
     of_label: dict[str, list[Row]] = {}
     for selected in found:
         of_label.setdefault(selected.name, []).extend(selected.rows)
@@ -159,7 +161,7 @@ def provenance(found: Sequence[Selected]) -> list[str]:
 
 
 def _labels(rows: Sequence[Row]) -> dict[tuple[Any, ...], str]:
-    """(selection, id of a study) → the benchmark, with the settings in which it differs from others so selected."""
+    """(selection, id of a study) → the benchmark, with the settings that differ from other studies of the selection."""
     labels = {}
     for selection, alike in grouped(rows, _selection).items():
         studies = {id(row.study): row.study for row in alike}
@@ -175,7 +177,7 @@ def _selection(row: Row) -> tuple[str, ...]:
 
 
 def _seeds(row: Row) -> tuple[int, int]:
-    """The seeds of the tasks and of the first weights."""
+    """The seeds of the tasks and of the initial weights."""
     seed, stream, init = row.seeds
     return (seed if stream is None else stream, seed if init is None else init)
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 Metrics = Callable[[Collection[str]], "pl.LazyFrame"]
-"""Ids of runs → the rows of their metrics.parquet, with `run`."""
+"""Ids of runs → the rows of their metrics.parquet, with the column `run`."""
 
 
 def with_stages(rows: Sequence[Row], metrics: Metrics | None) -> list[Row]:
-    """The rows; the finished runs with their stages, if the row has them already, or the metrics do."""
+    """The rows, the finished runs with their stages, if the row already has them or the metrics have them."""
     wanted = {row.run for row in rows if row.status == "done" and row.stages is None}
     if not wanted or metrics is None:
         return list(rows)
@@ -26,22 +26,22 @@ def with_stages(rows: Sequence[Row], metrics: Metrics | None) -> list[Row]:
 
 
 def _stages_of(metrics: Metrics, runs: Collection[str]) -> Mapping[str, Sequence[StageReturn]]:
-    import polars as pl  # half a second, which tables of summaries need not wait for
+    import polars as pl  # takes half a second; tables of summaries do not need it
 
     lines = metrics(runs).filter(pl.col("kind").is_in(["task", "episode"])).collect()
     return {run: stage_returns(of_run.to_arrow()) for (run,), of_run in lines.group_by("run", maintain_order=True)}
 
 
 def without_episode(row: Row) -> list[StageReturn]:
-    """The tasks of a finished run in which no episode ended: the run has no return in them."""
+    """The tasks of a finished run without an ended episode; the run has no return in these tasks."""
     return [stage for stage in row.stages or () if row.status == "done" and not stage.episodes]
 
 
 def cycle_returns(row: Row, bodies: Sequence[str]) -> np.ndarray | None:
     """The returns of a finished run in each cycle, in training and in tests: (C cycles, 2, M bodies).
 
-    None for a run that has not finished, lacks a task with one of the bodies, or comes without its stages. NaN: no
-    episode ended in the task, or no test was made.
+    None for a run that has not finished, has no stages, or lacks a task with one of the bodies. NaN: no episode ended
+    in the task, or the run was not tested after it.
     """
     stages = row.stages or ()
     if row.status != "done" or not stages:

@@ -1,4 +1,4 @@
-"""A table: its declaration, the functions that build, render and caption it, and the runs that it is made of."""
+"""A table: its declaration, the functions that build, render and caption it, and the selection of its runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,9 +16,10 @@ from plasticity_lab.errors import ConfigError
 Found = TypeVar("Found")
 """The content of a kind of table, before it is rendered."""
 Measured = Callable[["Table[Any]", Sequence[Row], str | None], tuple[list[Row], list[Row]]]
-"""A table, rows and the requested metric → the rows that the table is made of, and the rows that are left out because
-their agents measure something else.  Raises ConfigError, naming the values that exist, if no run's summary has the
-value.
+"""A table, rows and the requested metric → the rows of the table, and the left-out rows.
+
+Rows are left out if their agents do not measure the value.  Raises ConfigError, with the existing values, if no run's
+summary has the value.
 """
 
 
@@ -31,7 +32,7 @@ def everything(table: "Table[Any]", rows: Sequence[Row], metric_name: str | None
 class Table(Generic[Found]):
     """A table.  Three functions make it, each with the table as its first argument.
 
-    build: rows and the requested metric → the contents, one for each selection of runs; without any, a content that
+    build: rows and the requested metric → the contents, one for each selection of runs; without runs, a content that
     needs no runs, such as the paper's numbers.
     render: a content → headings, cells, and the lines of a CSV.
     caption: a content → sentences.
@@ -46,39 +47,39 @@ class Table(Generic[Found]):
     render: "Callable[[Table[Found], Found], Listing]"
     caption: "Callable[[Table[Found], Found], Sequence[str]]"
     measured: Measured = everything
-    """Selects the rows that a command makes the table of."""
+    """The function that selects the table's rows for a command."""
     runs: Literal["needed", "shown", "unused"] = "needed"
-    """Whether a store is needed, is read if there is one, or is never read."""
+    """Whether a store is needed, is read if it exists, or is never read."""
     rows: str = "activation"
     """The field of `analysis.rows.Row` that names the table's rows."""
     columns: str = "benchmark"
     """The field that names the table's columns."""
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Fields of `Row` → the names that the table has, in its order; a field that is missing here may have any name."""
+    """Field of `Row` → the names in the table, in its order; a field that is missing here may have any name."""
     cell: str | None = None
-    """The summary value whose mean ± SD a cell shows; None: the main metric of the runs' agent."""
+    """A cell shows the mean ± SD of this summary value; None: the main metric of the runs' agent."""
     also: Sequence[str] = ()
-    """Further summary values, each with a table of its own behind the first."""
+    """Further summary values; each has a separate table after the first."""
     beside: Sequence[str] = ()
-    """Values that are shown next to the cells or behind them, such as the cost of an accuracy."""
+    """Values that are shown next to the cells or after them, such as the cost of an accuracy."""
     reported: Sequence[str | Path] = ()
-    """CSV files with the paper's values, in analysis/reported or with their paths."""
+    """CSV files with the paper's values: names in analysis/reported, or paths."""
     source: str = ""
     """The paper's name of these values."""
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """The files' names of columns → our names."""
+    """The names of columns in the files → our names."""
     experiment: str | None = None
-    """The preset of conf/experiment/ that trains its runs; "{benchmark}" in it is replaced by each benchmark."""
+    """The preset of conf/experiment/ that trains its runs; "{benchmark}" in its name is replaced by each benchmark."""
     against: Literal["next", "all"] = "next"
     """The best of a column is compared with the next best, or with all others."""
     level: float = 0.05
     """The level of that test."""
     reference: str | None = None
-    """A column with which the cells of a row are compared, such as "fresh_each_task"."""
+    """The column that the cells of a row are compared with, such as "fresh_each_task"."""
     returns: Literal["return", "score", "gap"] | None = None
-    """The value that the table shows of returns by task; None: it shows no returns by task."""
+    """The kind of value computed from the returns by task; None: the table shows no returns by task."""
     bodies: Sequence[str] = ()
-    """The bodies of a table of returns, in its order."""
+    """The bodies of a table of returns, in the table's order."""
 
     def listings(
         self, rows: Sequence[Row], metric_name: str | None = None, metrics: Metrics | None = None
@@ -95,11 +96,11 @@ class Table(Generic[Found]):
         return replace(self.render(self, content), caption=self.caption(self, content))
 
     def about(self, rows: Sequence[Row]) -> list[Row]:
-        """The rows that have the names of `only`."""
+        """The rows with the names in `only`."""
         return [row for row in rows if all(getattr(row, name) in allowed for name, allowed in self.only.items())]
 
     def ready(self, rows: Sequence[Row], metrics: Metrics | None) -> list[Row]:
-        """The rows with everything that the table is made of, so that they make it again without the metrics."""
+        """The rows with all data of the table, so that they suffice to make it again without the metrics."""
         if self.returns is None:
             return list(rows)
         about = self.about(rows)
@@ -107,7 +108,7 @@ class Table(Generic[Found]):
         return [complete.get(id(row), row) for row in rows]
 
     def lacks(self) -> list[str]:
-        """The choices that all its runs need and this version lacks, such as "benchmark=split_cifar100"."""
+        """The choices that all its runs need and that this version lacks, such as "benchmark=split_cifar100"."""
         return [
             f"{group}={','.join(names)}"
             for group, names in self.only.items()
@@ -115,28 +116,28 @@ class Table(Generic[Found]):
         ]
 
     def needs_runs(self) -> bool:
-        """Whether a store is read: not for a table of conf/, nor for a table that no run of this version can fill."""
+        """Whether a store is needed. It is not for a table of conf/ or a table that no run of this version can fill."""
         return self.runs == "needed" and not self.lacks()
 
 
 def measured(table: Table[Any], rows: Sequence[Row], metric_name: str | None) -> tuple[list[Row], list[Row]]:
-    """The rows of a table whose agents measure its value, and the rows left out. A table of main metrics keeps all
-    rows, and so does a table whose value no agent measures.
+    """The rows of agents that measure the table's value, and the left-out rows.
 
-    Raises ConfigError, naming the values that exist, if no run's summary has the value.
+    A table of main metrics keeps all rows, and so does a table with a value that no agent measures.
+    Raises ConfigError, with the existing values, if no run's summary has the value.
     """
     rows, shown = table.about(rows), metric_name or table.cell
     _check(rows, shown)
-    # No record tells yet what the agent of a waiting run measures. A table that names its benchmarks keeps such a run.
+    # The measures of a waiting run's agent may not be known yet. A table that names its benchmarks keeps such a run.
     keeps_waiting = "benchmark" in table.only
     return _without(rows, [row for row in _lacking(rows, shown) if not (keeps_waiting and row.status == "waiting")])
 
 
 def compared(table: Table[Any], rows: Sequence[Row], metric_name: str | None) -> tuple[list[Row], list[Row]]:
-    """The rows whose agents measure the value by which settings are compared, and the rows left out.
+    """The rows of agents that measure the value for comparing settings, and the left-out rows.
 
-    If some agents measure it and no run has a value, the caption tells this for each search.  Raises ConfigError if no
-    agent measures it.
+    If some agents measure it and no run has a value, the caption reports this for each search.  Raises ConfigError if
+    no agent measures it.
     """
     if not _about(rows, metric_name):
         _check(rows, metric_name)
@@ -148,13 +149,13 @@ def _wanted(rows: Sequence[Row], shown: str | None) -> set[str]:
 
 
 def _about(rows: Sequence[Row], shown: str | None) -> list[Row]:
-    """The rows whose agents measure one of the wanted values."""
+    """The rows of agents that measure one of the wanted values."""
     wanted = _wanted(rows, shown)
     return [row for row in rows if wanted & row.declared.summaries.keys()]
 
 
 def _check(rows: Sequence[Row], shown: str | None) -> None:
-    """Raises ConfigError if runs have ended, and none of them has a shown value."""
+    """Raises ConfigError if runs have ended and none of them has a shown value."""
     names = {name for row in rows for name, value in row.summary.items() if isinstance(value, int | float)}
     wanted, about = _wanted(rows, shown), _about(rows, shown)
     if names & wanted or all(row.status == "waiting" for row in rows):
@@ -175,7 +176,7 @@ def _lacking(rows: Sequence[Row], shown: str | None) -> list[Row]:
 
 
 def _without(rows: Sequence[Row], lacking: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """The runs without the lacking rows, and these; all, if every row lacks the value."""
+    """The rows of runs that have the value, and the lacking rows. If every row lacks the value, all rows are kept."""
     if len(lacking) == len(rows):
         return list(rows), []
     left_out = {row.run for row in lacking}

@@ -1,1 +1,1 @@
-"""A file for each table, or for a family of tables: the command can make every table that a file has in `TABLES`."""
+"""One file for each table or family of tables: the command can make every table in a file's `TABLES`."""

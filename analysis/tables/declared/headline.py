@@ -1,4 +1,4 @@
-"""The main metric of each agent: the table of runs that no table of the papers is about."""
+"""The main metric of each agent: a table for runs that belong to no table of the papers."""
 
 from analysis.tables.grid import means
 

@@ -1,4 +1,4 @@
-"""`table selected`: the best settings of a store, and how much of their means is the luck of the seeds."""
+"""`table selected`: the best settings in a store, and the selection bias in their means."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
@@ -16,7 +16,7 @@ _HEADER = ("activation", "benchmark", "best setting", "chosen on all seeds", "ch
 
 
 def build(table: Table[Found], rows: Sequence[Row], metric_name: str | None) -> list[Found]:
-    """One for each protocol, schedule, intervention and metric."""
+    """One content for each protocol, schedule, intervention and metric."""
     return selections_by(rows, metric_name, lambda selected: (selected.measure.name, *_chosen(selected).values()))
 
 
@@ -25,7 +25,7 @@ def _chosen(selected: Selected) -> Mapping[str, str]:
 
 
 def render(table: Table[Found], content: Found) -> Listing:
-    """A line for each activation on each benchmark."""
+    """One line for each activation on each benchmark."""
     found, _ = content
     if not found:
         return Listing(table.name, table.title, _HEADER, [], [], is_ours=False)
@@ -55,7 +55,7 @@ def render(table: Table[Found], content: Found) -> Listing:
 
 
 def caption(table: Table[Found], content: Found) -> list[str]:
-    """How the settings were chosen and how much of that is luck; or how to make a choice, or why there is none."""
+    """How the settings were chosen, with the selection bias; or how to train a search, or why no setting was chosen."""
     found, lost = content
     if not found:
         line = (
@@ -86,7 +86,7 @@ def caption(table: Table[Found], content: Found) -> list[str]:
 
 
 def _left_out(found: Sequence[Selected]) -> list[str]:
-    """The settings and runs that took no part or could not be chosen, and a caution about searches."""
+    """The settings and runs that were excluded or could not be chosen, and a caution about searches."""
     lines = []
     if left_out := sum(selected.left_out for selected in found):
         lines.append(f"Left out: {left_out} settings that lack some of the seeds of the others.")

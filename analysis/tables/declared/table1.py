@@ -1,8 +1,8 @@
 """Table 1: accuracies on Split-CIFAR-100, trained on all classes at once and on some after others.
 
-The paper's accuracy is read as the accuracy on all tasks' test images after the last task. Five further accuracies tell
-more: the same among the classes of each task; on training images; online; and on each task's test images right after
-the task, among all classes and among the task's classes.
+We read the paper's accuracy as the accuracy on all tasks' test images after the last task. The table also has five
+further accuracies: the same accuracy among the classes of each task; on training images; online; and on each task's
+test images right after the task, among all classes and among the task's classes.
 """
 
 from analysis.tables.grid import means

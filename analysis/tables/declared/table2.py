@@ -1,6 +1,6 @@
-"""Table 2: online accuracy of every activation on the continual supervised benchmarks; and its parts in Tables G2, G3.
+"""Table 2: online accuracy of every activation on the continual supervised benchmarks; and its parts, Tables G2, G3.
 
-Table G2 has Bo-PReLU with PReLU, Table G3 R-SELU with SELU, both with the winner of Table 2.
+Table G2 has Bo-PReLU and PReLU, Table G3 has R-SELU and SELU; both also have the best activation of Table 2.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Tables A1 and G1: which properties an activation has, as derived by the laboratory, next to the paper's marks."""
+"""Tables A1 and G1: the properties of each activation, as derived by plasticity_lab, next to the paper's marks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ PROPERTIES = {
     "L/R slope": "learnable or randomized slope",
     "f''": "non-zero second derivative",
 }
-"""The paper's abbreviations and their meaning in its words, in its order."""
+"""The paper's abbreviations → their meaning in the paper's words, in the paper's order."""
 REPORTED = "tableA1_G1_properties.csv"
 THERE, ABSENT = "✓", "−"
 
@@ -32,8 +32,8 @@ THERE, ABSENT = "✓", "−"
 class Mark:
     """Whether an activation has a property.
 
-    ours: as derived, at the default settings. printed: the paper's mark with the signs of its notes; "": it prints
-    none. elsewhere: the settings that the paper found best and that change the derived mark.
+    ours: as derived, at the default settings. printed: the paper's mark with the signs of its notes; "" if the paper
+    prints no mark. elsewhere: the paper's best settings that change the derived mark.
     """
 
     ours: bool
@@ -43,12 +43,12 @@ class Mark:
 
     @property
     def paper(self) -> bool | None:
-        """The paper's mark; None if it prints none."""
+        """The paper's mark; None if the paper prints no mark."""
         return self.printed.startswith(THERE) if self.printed else None
 
     @property
     def differs(self) -> bool:
-        """Whether the paper has another mark."""
+        """Whether the paper's mark differs from ours."""
         return self.paper is not None and self.paper != self.ours
 
 
@@ -57,7 +57,7 @@ Grid = Mapping[tuple[str, str], Mark]
 
 
 def build(table: Table[Grid], rows: Sequence[Row], metric_name: str | None) -> list[Grid]:
-    """The marks of the table's activations; runs do not count."""
+    """The marks of the table's activations; they do not depend on the rows."""
     printed = {line["activation"]: line for name in table.reported for line in lines(name)}
     grid = {}
     for activation in table.only["activation"]:
@@ -72,7 +72,7 @@ def build(table: Table[Grid], rows: Sequence[Row], metric_name: str | None) -> l
 
 
 def render(table: Table[Grid], grid: Grid) -> Listing:
-    """A line an activation, ours/paper in each field, bold where they differ; in the CSV a line for each field."""
+    """One line for each activation: ours/paper in each cell, in bold if they differ. The CSV has one line per cell."""
     body, listed, bold = [], [], set()
     for line, activation in enumerate(table.only["activation"]):
         cells = [display(ACTIVATIONS, activation)]
@@ -90,7 +90,7 @@ def render(table: Table[Grid], grid: Grid) -> Listing:
 
 
 def caption(table: Table[Grid], grid: Grid) -> list[str]:
-    """The meaning of the marks, the differences from the paper with their reasons, and marks that settings change."""
+    """The meaning of the marks, the differences from the paper with reasons, and the marks that settings change."""
     differing, agreeing, moving = [], [], []
     for (activation, name), mark in grid.items():
         place, reason = f"{display(ACTIVATIONS, activation)}, {name}", mark.reason

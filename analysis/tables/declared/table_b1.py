@@ -1,4 +1,4 @@
-"""Table B1: the settings of an activation that are searched, from the files of conf/activation/."""
+"""Table B1: the search grids of each activation, from the files of conf/activation/."""
 
 import json
 import math
@@ -12,17 +12,20 @@ from analysis.tables.listing import NOTHING, Listing
 from analysis.tables.table import Table
 
 Block = Mapping[str, Sequence[Any]]
-"""Setting, or settings that move together with a comma between → values; a grid is the product of its settings."""
+"""Setting, or several settings that change together (separated by commas) → values.
+
+A grid is the product of its settings.
+"""
 GRIDS = ("case_study", "benchmarks")
 """The values of hyperparams.grid: Table B1's grid, and the grid with the additions of Appendix B.4."""
 Line = dict[str, Any]
-"""The line of the CSV for an activation, a grid and the source of its values; with `finished` if there are runs."""
+"""The CSV line for an activation, a grid and the source of its values; with `finished` if the store has runs."""
 
 
 def build(table: Table[list[Line]], rows: Sequence[Row], metric_name: str | None) -> list[list[Line]]:
-    """A line for each activation, grid and source of its values.
+    """One line for each activation, grid and source of its values.
 
-    If there are runs, it has the number of settings of the activation that have finished runs.
+    If rows are given, the line also has the number of the activation's settings with finished or diverged runs.
     """
     there = {path.stem for path in (FOLDER / "activation").glob("*.yaml")}
     names = [name for name in ACTIVATIONS if name in there] + sorted(there - ACTIVATIONS.keys())
@@ -39,7 +42,7 @@ def build(table: Table[list[Line]], rows: Sequence[Row], metric_name: str | None
 
 
 def render(table: Table[list[Line]], content: list[Line]) -> Listing:
-    """The same as words."""
+    """The same lines as words."""
     body = []
     for line in content:
         counts = [f"{line[count]:,}" for count in ("settings", "finished") if count in line]
@@ -63,7 +66,7 @@ def caption(table: Table[list[Line]], content: list[Line]) -> list[str]:
 
 
 def _grids(name: str) -> list[Line]:
-    """The part of each line that tells a grid of an activation; equal grids once."""
+    """The part of each line that describes a grid of an activation; equal grids are listed once."""
     listed = option("activation", name).get("grids") or {}
     found: dict[tuple[str, str], tuple[list[str], int]] = {}
     for grid in GRIDS:

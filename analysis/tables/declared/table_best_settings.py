@@ -1,4 +1,4 @@
-"""Tables B2, E2, G4 and E9 to E11: the best settings that a store's searches find, next to the paper's."""
+"""Tables B2, E2, G4 and E9 to E11: the best settings from a store's searches, next to the paper's."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ Settings = Mapping[str, object]
 
 
 def build(table: Table[Found], rows: Sequence[Row], metric_name: str | None) -> list[Found]:
-    """One for each protocol, schedule and metric of a selection; without a selection, the paper's settings alone."""
+    """One content for each protocol, schedule and metric of a selection; otherwise only the paper's settings."""
     activations = _activations(table)
     of_table = [row for row in table.about(rows) if row.activation in activations]
     return selections_by(
@@ -29,13 +29,13 @@ def build(table: Table[Found], rows: Sequence[Row], metric_name: str | None) -> 
 
 
 def same(own: Settings, published: Settings) -> bool:
-    """Whether a setting equals the published one in every setting that was published."""
+    """Whether our settings equal the published ones, for every published key."""
     ours = _function(own)
     return all(ours.get(name) == value for name, value in _function(published).items())
 
 
 def _function(settings: Settings) -> Settings:
-    """Settings with c / p in the place of c and p: only the quotient changes the function."""
+    """Settings with c / p instead of c and p, because only the quotient changes the function."""
     c, p = (settings.get(f"activation.{name}") for name in ("c", "p"))
     if not (isinstance(c, int | float) and isinstance(p, int | float)):
         return settings
@@ -44,7 +44,7 @@ def _function(settings: Settings) -> Settings:
 
 
 def render(table: Table[Found], content: Found) -> Listing:
-    """A line for each activation, a column for each benchmark, the paper's settings next to ours."""
+    """One line for each activation and one column for each benchmark, with the paper's settings next to ours."""
     (found, _), paper = content, _published(table)
     papers, activations = _benchmarks(table), _activations(table)
     ours = {(selected.label, selected.activation): selected for selected in found}
@@ -76,7 +76,7 @@ def render(table: Table[Found], content: Found) -> Listing:
 
 
 def _labels(papers: Sequence[str], benchmark_of: Mapping[str, str]) -> list[str]:
-    """The columns: the paper's benchmarks in its order, one column for each study on them; then all others."""
+    """The columns: the paper's benchmarks in its order, with one column for each study on them; then all others."""
     labels: list[str] = []
     for benchmark in papers:
         labels += sorted(label for label, name in benchmark_of.items() if name == benchmark) or [benchmark]
@@ -84,7 +84,7 @@ def _labels(papers: Sequence[str], benchmark_of: Mapping[str, str]) -> list[str]
 
 
 def _shown(selected: Selected | None, theirs: Settings) -> Settings:
-    """The settings that were chosen, and the settings that the paper names."""
+    """The values of the settings that were varied, and of the settings that the paper names."""
     if selected is None:
         return {}
     return {name: value for name, value in selected.own.items() if name in selected.varied or name in theirs}
@@ -113,7 +113,7 @@ def _title(table: Table[Found], found: Sequence[Selected]) -> str:
 
 
 def caption(table: Table[Found], content: Found) -> list[str]:
-    """The searches without a best setting, how the others chose, and the missing searches."""
+    """The searches without a best setting, the method of the others' choice, and the missing searches."""
     found, lost = content
     lines = [*lost]
     if found:
@@ -138,7 +138,7 @@ def caption(table: Table[Found], content: Found) -> list[str]:
 
 
 def _command(table: Table[Found], benchmark: str) -> str:
-    """The command of the search on a benchmark, or that this version has none."""
+    """The command of the search on a benchmark, or `NOT_HERE` if this version lacks the benchmark or intervention."""
     (intervention,) = table.only["intervention"]
     if not (has("benchmark", benchmark) and has("intervention", intervention)):
         return NOT_HERE
@@ -168,12 +168,12 @@ def _published(table: Table[Found]) -> dict[tuple[str, str], Settings]:
 
 
 def _benchmarks(table: Table[Found]) -> list[str]:
-    """The benchmarks on which the paper prints settings, in its order."""
+    """The benchmarks with printed settings, in the paper's order."""
     return list(dict.fromkeys(benchmark for benchmark, _ in _published(table)))
 
 
 def _activations(table: Table[Found]) -> list[str]:
-    """The activations that the table names, else the paper's."""
+    """The activations of the table's `only`; if it names none, the paper's activations."""
     return list(table.only.get("activation") or dict.fromkeys(activation for _, activation in _published(table)))
 
 

@@ -1,4 +1,4 @@
-"""Table E1: the length of each benchmark in conf/benchmark/, next to the length that the paper prints."""
+"""Table E1: the length of each benchmark in conf/benchmark/, next to the paper's length."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ COLUMNS = {"images": "images", "batch": "batch", "epochs": "epochs", "steps": "t
 """Our names of columns → the names in the paper's file."""
 Counts = Mapping[str, int | None]
 Line = tuple[str, str, Counts | None, Counts]
-"""A benchmark, the kind of its tasks, the counts in conf/ if it has any, and the counts that the paper prints."""
+"""A benchmark, the kind of its tasks, its counts in conf/ (None if conf/ lacks it), and the paper's counts."""
 
 
 def build(table: Table[list[Line]], rows: Sequence[Row], metric_name: str | None) -> list[list[Line]]:
@@ -34,7 +34,7 @@ def build(table: Table[list[Line]], rows: Sequence[Row], metric_name: str | None
 
 
 def render(table: Table[list[Line]], content: list[Line]) -> Listing:
-    """A line for each benchmark and kind of its tasks."""
+    """One line for each benchmark and kind of its tasks."""
     body, listed, bold = [], [], set()
     for benchmark, kind, counts, printed in content:
         cells = [_label(benchmark, kind)]
@@ -64,9 +64,10 @@ def caption(table: Table[list[Line]], content: list[Line]) -> list[str]:
 
 
 def schedules(settings: Mapping[str, Any]) -> dict[str, dict[str, int | None]]:
-    """Kind of tasks → images and batch of a task, its epochs and steps, and the number of such tasks.
+    """Kind of tasks → images, batch size, epochs and steps of a task, and the number of such tasks.
 
-    "hard" and "easy" if tasks of several classes and of one class alternate, else "all". Empty without settings.
+    The kinds are "hard" and "easy" if tasks with several classes alternate with tasks of one class; otherwise the only
+    kind is "all". Empty if the settings are empty.
     """
     if not settings:
         return {}

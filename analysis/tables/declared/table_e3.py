@@ -1,4 +1,4 @@
-"""Table E3: the generalization gap of every activation: final task accuracy less average online accuracy."""
+"""Table E3: the generalization gap of every activation: final task accuracy minus average online accuracy."""
 
 from analysis.tables.grid import means
 

@@ -1,9 +1,9 @@
-"""Tables E4 to E8: what interventions add to every activation, a table for each benchmark.
+"""Tables E4 to E8: the effect of interventions on every activation, one table for each benchmark.
 
-The paper says that all columns are online accuracy; its columns of interventions read as the final accuracy of the last
-task. There is a table of each, and the paper's values are shown in the table that they read as. The column "fresh each
-task", which the paper lacks, trains a new network on each task: it shows how much plasticity the others lost. Next to
-an intervention that resets stands the number of resets.
+The paper says that all columns are online accuracy, but the numbers in its columns of interventions look like final
+accuracies of the last task. We make one table of each metric, and show the paper's values in the table that they fit.
+The column "fresh each task", which the paper lacks, trains a new network on each task: it shows how much plasticity the
+other columns lost. For an intervention that resets units, the number of resets is shown next to its column.
 """
 
 from analysis.tables.grid import means

@@ -1,4 +1,4 @@
-"""Tables 3, 4 and F1 to F3: continual reinforcement learning on four bodies that come in turn."""
+"""Tables 3, 4 and F1 to F3: continual reinforcement learning on a cycle of four bodies."""
 
 from collections.abc import Sequence
 from typing import Literal

@@ -1,4 +1,4 @@
-"""What kind of function each activation is: dead band, derivative floor, kink, side.  Section 4 groups by these."""
+"""The shape of each activation: dead band, derivative floor, kink, side.  Section 4 groups activations by these."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,13 +13,13 @@ HEADER = ("activation", "settings", "dead band", "floor", "floor is", "kink at 0
 
 
 def build(table: Table[Sequence[Shape]], rows: Sequence[Row], metric_name: str | None) -> list[Sequence[Shape]]:
-    """Every shape, in the order that figures use; an activation's default settings first."""
+    """Every shape, in the order of the figures; an activation's default settings come first."""
     places = {name: place for place, name in enumerate(ACTIVATIONS)}
     return [sorted(shapes(), key=lambda shape: (places.get(shape.activation, len(places)), DEFAULT not in shape.uses))]
 
 
 def render(table: Table[Sequence[Shape]], content: Sequence[Shape]) -> Listing:
-    """A line for each activation at some settings."""
+    """One line for each activation and its settings."""
     body, lines = [], []
     for shape in content:
         settings, uses = _settings(shape.settings), "; ".join(shape.uses)
@@ -34,7 +34,7 @@ def render(table: Table[Sequence[Shape]], content: Sequence[Shape]) -> Listing:
 
 
 def caption(table: Table[Sequence[Shape]], content: Sequence[Shape]) -> list[str]:
-    """The meaning of the columns, and the activations that the paper groups otherwise."""
+    """The meaning of the columns, and the activations that the paper groups differently."""
     kinked = {
         f"{display(ACTIVATIONS, shape.activation)} ({_settings(shape.settings)})"
         for shape in content

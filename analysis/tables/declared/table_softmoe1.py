@@ -1,4 +1,4 @@
-"""The second paper's Table 1: the settings of its value agents in conf/, next to the settings that it prints."""
+"""The second paper's Table 1: the settings of its value agents in conf/, next to the printed settings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,12 +31,13 @@ READ: Mapping[str, tuple[str, str]] = {
     "Update period": ("agent", "update_period"),
     "Weight decay": ("optimizer", "weight_decay"),
 }
-"""The paper's words → the place of the value in conf/. Missing settings belong to a network's shape or a benchmark."""
+"""The paper's words → group and key of the value in conf/. Missing settings belong to a network's shape or a benchmark.
+"""
 Line = dict[str, Any]
 
 
 def build(table: Table[list[Line]], rows: Sequence[Row], metric_name: str | None) -> list[list[Line]]:
-    """A line for each of the paper's settings: our value and the paper's, for every agent."""
+    """One line for each of the paper's settings: our value and the paper's, for every agent."""
     content: list[Line] = []
     for printed in lines(table.reported[0]):
         setting = printed["hyper_parameter"]
@@ -49,7 +50,7 @@ def build(table: Table[list[Line]], rows: Sequence[Row], metric_name: str | None
 
 
 def render(table: Table[list[Line]], content: list[Line]) -> Listing:
-    """The same as words; the paper's value in brackets if it is another."""
+    """The same lines as words; the paper's value is in brackets if it differs."""
     body = [
         [line["setting"], *(_cell(line[name], line[f"{name} in the paper"]) for name in AGENTS)] for line in content
     ]
@@ -68,7 +69,7 @@ def caption(table: Table[list[Line]], content: list[Line]) -> list[str]:
 
 
 def _value(agent: str, group: str, key: str) -> Any:
-    """A setting of an agent, of its network or optimizer, or the default option of a group."""
+    """The value of a key in an agent, its network or its optimizer; for the group "defaults", the default option."""
     settings = option("agent", agent)
     if group == "defaults":
         chosen = [entry for entry in option(".", "config")["defaults"] if isinstance(entry, dict)]
