@@ -30,15 +30,15 @@ from plasticity_lab.records.training_code import code_digest
 LEAST_FREE = 2**30
 """A store with fewer free bytes counts as full: they are the checkpoints of a few packs."""
 LEAST_FILES = 1000
-"""A store with room for fewer files counts as full."""
+"""A store that can take fewer files counts as full."""
 TRIAL_BYTES = 2**25
 """Bytes that are written and removed: only writing reveals a quota."""
 STAT_SECONDS = 15.0
-"""Wait for an answer of the file server."""
+"""The longest wait for an answer of the file server."""
 STAMPED_BY_CLIENTS = ("fuseblk", "fuse", "lustre", "sshfs", "9p", "smb2", "cifs")
-"""File systems (names of `stat`) whose clients may stamp files by their own clocks."""
+"""File systems (by their names in `stat`) with clients that may stamp files by the client's clock."""
 SEEN_SECONDS = 1.0
-"""With a larger offset, the stamps are surely not by this machine's clock."""
+"""If the offset is larger, the stamps surely do not come from this machine's clock."""
 NETWORK_SECONDS = 15.0
 INSTEAD = "say tracking=wandb_offline, and upload later with `python -m launch sync`"
 
@@ -56,13 +56,13 @@ def of_store(store: Store, lease_seconds: float) -> list[Finding]:
 
 
 def of_data(benchmarks: Iterable[Benchmark], folder: str | None) -> list[Finding]:
-    """Whether the data of the benchmarks' tasks is there and complete, as far as the benchmarks can check."""
+    """Whether the data of the benchmarks' tasks exists and is complete, as far as the benchmarks can check."""
     place = data_folder(folder)
     return [attempt(lambda benchmark=benchmark: f"Data: {benchmark.verified(place)}") for benchmark in benchmarks]
 
 
 def software() -> dict[str, Any]:
-    """The code that runs here: its place, its commit or `why` there is none, versions, and why it cannot compile."""
+    """The code that runs here: its folder, its commit or `why` it has none, versions, and why it cannot compile."""
     made, uncompiled = provenance(), not_compiled_here()
     return {
         "checkout": str(CHECKOUT),
@@ -87,7 +87,7 @@ def of_software(facts: Mapping[str, Any]) -> list[Finding]:
     if facts["uncompiled"]:
         words = f"Compiling: {facts['uncompiled']}. So every run is computed eager here, which is slower for long ones."
         return [*found, Finding(UNKNOWN, words)]
-    return [*found, Finding(OK, f"Compiling: it works, and {compiled_folder()} keeps what is compiled.")]
+    return [*found, Finding(OK, f"Compiling: it works, and {compiled_folder()} keeps the compiled code.")]
 
 
 def of_scratch() -> Finding:
@@ -128,7 +128,7 @@ def file_system(folder: Path) -> str:
 
 
 def of_clock(place: Path, lease_seconds: float) -> Finding:
-    """The offset of the clock that stamps the store's files from this machine's, from writing and touching a file.
+    """Compares the clock that stamps the store's files with this machine's, by writing and by touching a file.
 
     Leases compare these stamps, so all must come from one clock. Raises StoreError.
     """

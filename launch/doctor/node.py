@@ -31,10 +31,10 @@ FROM_HERE, FROM_NODE = "written_here", "written_on_a_node"
 class Visit:
     """The checks of the job.  Its answer is a list of findings, each as a dictionary.
 
-    trial: a folder of the store, for files that the other side is to see. here: `software` on the machine of the
-    command. benchmarks: one for each resource that runs need. gpu: whether workers train on a GPU. kind: of device that
-    packs are planned for; None if it is unknown. memory: bytes that a job takes. online: whether runs are written to
-    W&B while they train. compiled: whether long runs are compiled.
+    trial: a folder of the store, for files that the other machine must see. here: the result of `software` on the
+    machine of the command. benchmarks: one for each resource that runs need. gpu: whether workers train on a GPU. kind:
+    the kind of device that packs are planned for; None if it is unknown. memory: bytes that a job takes. online:
+    whether runs are written to W&B while they train. compiled: whether long runs are compiled.
     """
 
     store: str
@@ -61,7 +61,7 @@ class Visit:
         """Checks the store; writes nothing if it is not the store of the command."""
         trial = Path(self.trial)
         if not (trial / FROM_HERE).exists():
-            words = f"Store {self.store}: what {self.here['host']} has written there is not seen on this node"
+            words = f"Store {self.store}: files that {self.here['host']} has written there are not seen on this node"
             return [Finding(FAILS, f"{words}; put it on a file system that all nodes share.")]
         found = of_store(Store(self.store), self.lease_seconds)
         if found[0].state == OK:
@@ -76,10 +76,10 @@ class Visit:
             if node[key] != self.here[key]
         ]
         if not differs:
-            found = [Finding(OK, f"Code, Python and packages: those of {self.here['host']}.")]
+            found = [Finding(OK, f"Code, Python and packages: the same as on {self.here['host']}.")]
         else:
-            words = f"Code, Python and packages: not those of {self.here['host']}: {'; '.join(differs)}"
-            found = [*of_software(node), Finding(FAILS, f"{words}. Put both where all nodes see them.")]
+            words = f"Code, Python and packages: not the same as on {self.here['host']}: {'; '.join(differs)}"
+            found = [*of_software(node), Finding(FAILS, f"{words}. Put both on a file system that all nodes share.")]
         if self.compiled and not self.here["uncompiled"] and node["uncompiled"]:
             words = f"Compiling: long runs are to be compiled, but {node['uncompiled']}"
             found.append(Finding(FAILS, f"{words}; hydra.launcher.setup can see to it, or say mode=eager."))
@@ -121,7 +121,7 @@ class Visit:
             return Finding(OK, f"Device: {kind} ({what}).")
         if sort_of(self.kind) == sort_of(kind):
             words = f"Device: {kind} ({what}). Packs are planned for {self.kind}"
-            return Finding(OK, f"{words}; a worker here takes modes and widths of its own for those that it begins.")
+            return Finding(OK, f"{words}; a worker here chooses mode and width again for each pack that it begins.")
         name = device_name(kind)
         advice = f"say hydra.launcher.device_kind='{name}', or ask for other nodes with constraint or gres"
         if is_cpu(kind):
@@ -159,9 +159,9 @@ def _seen_here(trial: Path) -> Finding:
     end = time.monotonic() + LATE_SECONDS
     while FROM_NODE not in names(trial):
         if time.monotonic() > end:
-            return Finding(FAILS, "What the node wrote into the store is not seen here; put it on one that is shared.")
+            return Finding(FAILS, "Files that the node wrote into the store are not seen here; share the store.")
         time.sleep(LOOK_SECONDS)
-    return Finding(OK, "Shared: each sees what the other has written into the store.")
+    return Finding(OK, "Shared: each sees the files that the other has written into the store.")
 
 
 def _clocks(late: float, lease_seconds: float) -> Finding:

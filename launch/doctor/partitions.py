@@ -55,7 +55,10 @@ class Nodes:
 
 
 def of_partitions(parameters: Mapping[str, Any], configuration: str) -> list[Finding]:
-    """The named partitions, or the default one.  configuration: of the cluster, from scontrol.  Raises SlurmError."""
+    """Checks the named partitions, or the default one.  Raises SlurmError.
+
+    configuration: the cluster's configuration, from scontrol.
+    """
     named = parameters["partition"]
     first = attempt(lambda: check_parameters(parameters) or cluster.check_partition(named) or "")
     if first.state == FAILS:
@@ -100,7 +103,7 @@ def _nodes(name: str, own: Sequence[Nodes], known: Sequence[Nodes], parameters: 
 def _fitting(
     there: Sequence[Nodes], known: Sequence[Nodes], parameters: Mapping[str, Any]
 ) -> tuple[Sequence[Nodes], str]:
-    """The nodes that fit a job; if there are none, the first parameter that is too large, with a way out."""
+    """The nodes that fit a job; if no node fits, the first parameter that is too large, with a way out."""
     cores = (parameters["cpus_per_task"] or 1) * max(1, parameters["tasks_per_node"])
     memory, constraint = int((parameters["mem_gb"] or 0) * 2**30), parameters.get("constraint")
     left = there

@@ -12,7 +12,7 @@ from plasticity_lab.process.account import user_name
 _ACCOUNTS = {"associations", "limits", "qos", "safe", "all"}
 """With one of these words in AccountingStorageEnforce, Slurm refuses other users' accounts."""
 _QOS, _LIMITS = {"qos", "all"}, {"limits", "safe", "all"}
-"""The same for the quality of service, and for time limits."""
+"""The corresponding words for the quality of service, and for time limits."""
 
 
 def of_slurm(parameters: Mapping[str, Any]) -> list[Finding]:
@@ -61,7 +61,7 @@ def _accounting() -> Finding:
 def of_association(parameters: Mapping[str, Any], configuration: str) -> list[Finding]:
     """Whether account and quality of service are the user's, and let jobs last long enough.
 
-    Empty if none is named and none limits jobs. configuration: of the cluster, from scontrol.
+    Empty if neither is named and neither limits jobs. configuration: the cluster's configuration, from scontrol.
     """
     account, qos, minutes = parameters["account"], parameters["qos"], parameters["timeout_min"]
     found = re.search(r"^AccountingStorageEnforce\s*=\s*(\S+)", configuration, re.MULTILINE)
@@ -70,7 +70,7 @@ def of_association(parameters: Mapping[str, Any], configuration: str) -> list[Fi
         return [Finding(OK, f"Account {account}: this cluster takes any.")] if account else []
     user = user_name()
     try:
-        columns = "format=account,qos,defaultqos"  # of qos: all that are allowed, with commas between
+        columns = "format=account,qos,defaultqos"  # qos: all allowed ones, separated by commas
         own = _rows("show", "associations", f"users={user}", columns)
         limits = _rows("show", "qos", "format=name,maxwall") if _LIMITS & enforced else []
     except cluster.SlurmError as error:

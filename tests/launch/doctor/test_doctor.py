@@ -88,8 +88,8 @@ def test_a_job_looks_at_everything_from_its_node_and_leaves_nothing(stand_in, st
 def test_a_store_that_a_node_does_not_see_is_not_made_there(visit, tmp_path):
     elsewhere = replace(visit, store=str(tmp_path / "other"), trial=str(tmp_path / "other" / "errands" / "trial"))
     (words,) = bad(elsewhere)
-    assert words.startswith(f"Store {tmp_path / 'other'}: what ")
-    assert "is not seen on this node; put it on a file system that all nodes share." in words
+    assert words.startswith(f"Store {tmp_path / 'other'}: files ")
+    assert "are not seen on this node; put it on a file system that all nodes share." in words
     assert not (tmp_path / "other").exists()
 
 

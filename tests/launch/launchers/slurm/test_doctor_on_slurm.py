@@ -53,7 +53,7 @@ def blind_node(slurm, tmp_path):
 def test_where_all_is_well_the_doctor_says_so_and_leaves_nothing(slurm, store, doctor):
     status, out = doctor("hydra/launcher=slurm_cpu")
     assert status == 0, out
-    assert "ok           Shared: each sees what the other has written into the store." in out
+    assert "ok           Shared: each sees the files that the other has written into the store." in out
     assert "fails" not in out
     assert "unknown  " not in out
     assert not (store.root / "errands").exists()
