@@ -22,16 +22,16 @@ from plasticity_lab.waits import TRAINING
 
 log = logging.getLogger(__name__)
 SILENCE_SECONDS = 120.0
-"""Wait of a worker that has trained everything, from one written run to the next."""
+"""After training everything, a worker waits at most this long from one written run to the next."""
 STOPPED_SECONDS = 20.0
-"""Wait of a stopped worker until its open runs are closed."""
+"""A stopped worker waits at most this long until its open runs are closed."""
 
 
 class Tracking:
     """Follows one pack after another; this one does nothing (tracking=store)."""
 
     def begin(self, runs: Sequence[Run], measures: Measures) -> None:
-        """Called when a pack begins, or goes on.  measures: of its journal."""
+        """Called when a pack begins, or continues.  measures: the measures of its journal."""
 
     def follow(self, journal: Journal) -> None:
         """Called now and then while it trains."""
@@ -40,16 +40,16 @@ class Tracking:
         """Called on another thread, when the worker begins to train, to compile or to wait."""
 
     def end(self, runs: Sequence[Run], recorded: bool) -> None:
-        """Called when its training ends; recorded: whether its runs have records now."""
+        """Called when the pack's training ends.  recorded: whether its runs have records now."""
 
     def close(self, stopped: bool) -> None:
-        """Called when the worker ends; stopped: whether it was asked to."""
+        """Called when the worker ends.  stopped: whether it was asked to stop."""
 
 
 class Tracked(Tracking):
     """Tracking by a companion process, which is started with the first pack.
 
-    live_runs: the width up to which packs are followed while they train; offline, none are.
+    live_runs: packs of at most this many runs are followed while they train; offline, no packs are.
     """
 
     def __init__(self, store: Store, sweep: str, destination: Destination, live_runs: int) -> None:
@@ -70,7 +70,7 @@ class Tracked(Tracking):
         return self._handed_over - self._finished
 
     def begin(self, runs: Sequence[Run], measures: Measures) -> None:
-        """Lets the companion open the runs if the pack is followed live; otherwise it imports W&B meanwhile."""
+        """Starts the companion, which imports W&B; if the pack is followed live, the companion opens its runs."""
         self._start()
         self._live, self._told = [run.id for run in runs] if len(runs) <= self.live_runs else [], 0
         if self._live:
@@ -78,7 +78,7 @@ class Tracked(Tracking):
             self._say(STATE, self._state)
 
     def follow(self, journal: Journal) -> None:
-        """Passes on new events; after a resume, all so far."""
+        """Sends new events to the companion; after a resume, all events so far."""
         if not self._live or journal.events == self._told:
             return
         declared = journal.measures.declared
@@ -86,7 +86,7 @@ class Tracked(Tracking):
         self._told = journal.events
 
     def state(self, state: str) -> None:
-        """Passes on the worker's state, which also later runs are opened with."""
+        """Sends the worker's state to the companion; runs that are opened later start with it too."""
         self._state = state
         if self._live:
             self._say(STATE, state)
@@ -101,7 +101,7 @@ class Tracked(Tracking):
         self._live = []
 
     def close(self, stopped: bool) -> None:
-        """Waits until all runs are written, or no answer comes any more; `sync` finds the missing ones then."""
+        """Waits until all runs are written, or no more answers come; `sync` then finds the missing runs."""
         if self._connection is None:
             return
         self._closing = True
@@ -155,7 +155,7 @@ class Tracked(Tracking):
         if not self._warned:
             self._warned = True
             words = f"{reason.rstrip('.')}{named()}"
-            log.warning("W&B: %s. Training goes on; `python -m launch sync` writes what is missing.", words)
+            log.warning("W&B: %s. Training goes on; `python -m launch sync` writes the missing runs.", words)
 
 
 def tracking_of(store: Store, sweep: str, settings: TrackingSettings) -> Tracking:

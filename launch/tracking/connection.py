@@ -111,7 +111,8 @@ class Connection:
     def wait(self, patience: float, lost: Callable[[], bool]) -> bool:
         """Waits until the process has carried out all orders and ended.  Returns whether it has.
 
-        patience: seconds without an answer after which it is given up. lost: whether it has been given up meanwhile.
+        patience: it is given up after this many seconds without an answer. lost: whether it was given up during the
+        wait.
         """
         with contextlib.suppress(queue.Full):
             self._orders.put_nowait(None)

@@ -49,8 +49,8 @@ def dashboard(
         settings=workspaces.WorkspaceSettings(max_runs=MOST),
         runset_settings=workspaces.RunsetSettings(
             groupby=[workspaces.Config("activation.name")],
-            # W&B stores a nested value below `value`, which the library adds to a grouping but not to a filter; and
-            # W&B's pages understand `in` where they ignore `==` (wandb/wandb-workspaces#34).
+            # W&B stores a nested value below `value`, which the library adds to a grouping but not to a filter. W&B's
+            # pages ignore `==` in filters, but understand `in` (wandb/wandb-workspaces#34).
             filters=" and ".join(f"Config('{group}.value.name') in ['{name}']" for group, name in named.items()),
         ),
     )

@@ -26,7 +26,7 @@ TAGGED = ("protocol", "schedule", "hyperparams")
 _TAG_LENGTH = 64
 
 Row = tuple[int, dict[str, Any]]
-"""Its number in W&B (`_step`), and its values."""
+"""A row: its number in W&B (`_step`), and its values."""
 CONF = Path(__file__).resolve().parents[3] / "conf"
 LONGEST = 128
 """W&B refuses longer names."""
@@ -78,7 +78,7 @@ def _mean(episodes: Sequence[Mapping[str, Any]], names: Iterable[str]) -> dict[s
 
 
 def merged(parts: Iterable[Row]) -> dict[int, dict[str, Any]]:
-    """Parts of rows by their number."""
+    """Merges parts of rows: number of the row → its values."""
     whole: dict[int, dict[str, Any]] = {}
     for number, values in parts:
         whole.setdefault(number, {}).update(values)
@@ -91,7 +91,7 @@ def last_values(parts: Iterable[Row]) -> dict[str, Any]:
 
 
 def config(run: Mapping[str, Any]) -> dict[str, Any]:
-    """The science config, and the names under which it was asked for.  run: science and asked_as, or a record."""
+    """The science config, and the names that commands used for the run.  run: science and asked_as, or a record."""
     return {**run["science"], "asked_as": list(run["asked_as"])}
 
 
@@ -135,8 +135,8 @@ def dated(parts: Iterable[Row], record: Mapping[str, Any]) -> list[Row]:
 def duration(record: Mapping[str, Any]) -> dict[str, Any]:
     """W&B's own entries about time in a summary, for a run that was trained before it is written.
 
-    The seconds are those of the pack's training, as for a run that is followed live; {} if the record has none, as for
-    a failed run.
+    The seconds are the pack's training time, as for a run that is followed live. Returns {} if the record has no such
+    time, for example after a failure.
     """
     seconds, trained = record["provenance"].get("pack_seconds"), _trained(record)
     if seconds is None or trained is None:
@@ -202,7 +202,7 @@ def _settings(group: str, choice: Choice) -> list[str]:
 
 
 def _usual(group: str, groups: Mapping[str, Choice]) -> bool:
-    """Whether the choice is the default of config.yaml or, if that is `auto`, of the benchmark."""
+    """Whether the choice is the default in config.yaml or, if that is `auto`, the benchmark's default."""
     chosen: dict[str, Any] = {}
     for entry in _contents("config.yaml")["defaults"]:
         chosen |= entry if isinstance(entry, Mapping) else {}

@@ -14,16 +14,17 @@ from plasticity_lab.records.files import names
 from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 
-_ADVICE = "its pack's runs count as not written to W&B, and `python -m launch sync` writes them once more"
+_ADVICE = "its pack's runs count as not written to W&B, and `python -m launch sync` writes them again"
 UNFINISHED = ".writing-"
-"""The beginning of the name of a folder in which runs are being written."""
+"""Prefix of the name of a folder while runs are being written into it."""
 
 
 @dataclass(frozen=True)
 class Destination:
     """The place that runs are written to.
 
-    online: to W&B's server; else to offline folders in the store. entity: "" is the default one of the key's owner.
+    online: True for W&B's server, False for offline folders in the store. entity: "" for the default entity of the
+    key's owner.
     """
 
     online: bool
@@ -86,7 +87,7 @@ def read_marks(store: Store, pack: str) -> dict[str, list[str]]:
 
 
 def offline_folders(store: Store) -> dict[str, list[Path]]:
-    """Run → its folders.  Raises StoreError."""
+    """Run id → the run's offline folders.  Raises StoreError."""
     found: dict[str, list[Path]] = {}
     for name in names(store.wandb_folder):
         if name.startswith("offline-run-"):
@@ -100,7 +101,7 @@ def uploaded_by_hand(folders: Sequence[Path]) -> bool:
 
 
 def clear_offline(store: Store, runs: Iterable[str]) -> None:
-    """Removes the folders of runs."""
+    """Removes the offline folders of runs."""
     found = offline_folders(store)
     for folder in [folder for run in runs for folder in found.get(run, ())]:
         shutil.rmtree(folder, ignore_errors=True)

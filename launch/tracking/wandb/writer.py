@@ -33,7 +33,7 @@ AT_ONCE = 8
 MOST_FAILURES = 3
 """After this many failures in a row the rest of a batch is not tried."""
 _LEAST_BYTES = 100
-"""A lower bound of the bytes of a row in W&B's files."""
+"""A lower bound for the size of a row in W&B's files, in bytes."""
 _TRIAL_BYTES = 1 << 16
 """Bytes that must still fit on the disk after a batch."""
 
@@ -68,7 +68,7 @@ class OpenRun:
             self._run.define_metric(metrics, step_metric=axis)
 
     def log(self, rows: Iterable[content.Row]) -> None:
-        """Writes rows, in order; the last one may come again, in parts.  Earlier rows are skipped."""
+        """Writes rows in ascending order.  The last row may be written again, in parts; earlier rows are skipped."""
         for number, values in rows:
             if number >= self._last:
                 self._run.log(values, step=number)
@@ -93,7 +93,7 @@ class OpenRun:
         self._run.finish(exit_code=1 if record["status"] == "failed" else 0)
 
     def leave(self) -> None:
-        """Ends a run whose training was interrupted; W&B calls it preempted, until it goes on."""
+        """Ends a run after its training was interrupted; W&B shows it as preempted until it continues."""
         self._hide_state()
         self._run.mark_preempting()
         self._run.finish(exit_code=1)
@@ -200,7 +200,7 @@ def write_runs(
 
 
 class _Batch:
-    """Runs that are written together.  rows: run → rows written; failed: run → why not."""
+    """Runs that are written together.  rows: run → number of written rows. failed: run → why it was not written."""
 
     def __init__(
         self, store: Store, destination: Destination, groups: Mapping[str, str], begun: Mapping[str, OpenRun]
@@ -211,7 +211,7 @@ class _Batch:
         self._lock, self._failed_in_a_row = threading.Lock(), 0
 
     def write(self, record: Record, folder: Path) -> None:
-        """Writes one run; after too many failures in a row it does not try."""
+        """Writes one run; after too many failures in a row it only notes the last failure."""
         run = record["run"]
         if self._failed_in_a_row >= MOST_FAILURES:
             self.failed[run] = next(reversed(self.failed.values()))
@@ -231,7 +231,7 @@ class _Batch:
                 self._failed_in_a_row += 1
                 self.failed[run] = in_a_line(error)
             if not self.destination.online:
-                self.end()  # the next run gets a service of its own
+                self.end()  # the next run starts a new service
         else:
             with self._lock:
                 self._failed_in_a_row = 0

@@ -12,7 +12,7 @@ from plasticity_lab.run import Run
 from tests.helpers.made_up_agent import ITS_CLASS, PLAYER
 
 OFFLINE = Destination(False, "", "lab")
-GOES_ON = "Training goes on; `python -m launch sync` writes what is missing."
+GOES_ON = "Training goes on; `python -m launch sync` writes the missing runs."
 
 
 def test_an_order_that_does_not_exist_is_answered(store, tmp_path):

@@ -143,7 +143,7 @@ def test_whatever_wandb_does_the_records_are_there(store, tmp_path, monkeypatch,
     plan = trained(store, "seed=0", OFFLINE)
     assert read_record(store, plan.asked[0])["status"] == "done"
     (line,) = warnings_of(caplog)
-    assert line.endswith("Training goes on; `python -m launch sync` writes what is missing.")
+    assert line.endswith("Training goes on; `python -m launch sync` writes the missing runs.")
 
 
 def test_a_service_that_dies_loses_no_run_and_the_next_gets_another(store, tmp_path, monkeypatch, caplog):
@@ -237,7 +237,7 @@ def test_a_companion_that_dies_costs_one_line_and_no_run(store, monkeypatch, cap
     assert all(read_record(store, run)["status"] == "done" for run in plan.asked)
     (said,) = warnings_of(caplog)
     assert said.startswith("W&B: its process ended")
-    assert said.endswith(". Training goes on; `python -m launch sync` writes what is missing.")
+    assert said.endswith(". Training goes on; `python -m launch sync` writes the missing runs.")
 
 
 def test_a_live_run_shows_what_its_worker_does_until_it_ends(store, server, monkeypatch):
