@@ -41,7 +41,7 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 MISTAKES = (HydraException, OmegaConfBaseException, YAMLError, UserWarning)
-"""The errors that mistakes in a command raise, besides PlasticityError."""
+"""The errors that mistakes in a command raise, in addition to PlasticityError."""
 
 RAISED = re.compile(r"\w+ raised while (resolving interpolation|composing config): ")
 """Hydra's prefix of another error's message."""
@@ -117,7 +117,7 @@ def _done(arguments: Sequence[str]) -> int:
 
 
 def _train(line: CommandLine, hydra: Hydra) -> None:
-    """Hands all runs of a command to our launcher at once, or one by one to a launcher of Hydra's own."""
+    """Passes all runs of a command to our launcher at once, or one by one to one of Hydra's own launchers."""
     config = hydra.compose_config("config", list(line.composed), RunMode.MULTIRUN, with_log_configuration=True)
     words = _words(line, hydra, config)
     found = search_of(*words) or with_data(resolved(*words), line.typed)
@@ -162,7 +162,7 @@ def _hand_over(runs: Sequence[Run], settings: Settings, launcher: TakesRuns) -> 
     except BrokenPipeError as error:
         if settings.dry_run:
             raise  # the reader of the plan has seen enough
-        raise Unread(f"Nobody reads any longer what this command says, so it has stopped. {AGAIN}") from error
+        raise Unread(f"The output of this command is no longer read, so it has stopped. {AGAIN}") from error
     except KeyboardInterrupt as stopped:
         store = Store(settings.store)
         if settings.dry_run or not store.root.exists():
@@ -172,34 +172,34 @@ def _hand_over(runs: Sequence[Run], settings: Settings, launcher: TakesRuns) -> 
 
 
 def _start_jobs(found: Resolved, line: CommandLine, hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> None:
-    """Starts a job for each run with a launcher of Hydra's own.  Raises JobsNotStarted; the error of a job."""
+    """Starts a job for each run with one of Hydra's own launchers.  Raises JobsNotStarted; the error of a job."""
     from launch.launchers.local import say_how_jobs_ended, to_be_started  # torch: a mistake need not wait for it
 
     name = config.hydra.runtime.choices["hydra/launcher"]
     sweep, runs = to_be_started(found.runs, found.settings, name)
     if not runs:
         return
-    if config.hydra.sweep.dir == ".":  # no word names a folder for the files of the jobs
+    if config.hydra.sweep.dir == ".":  # the command names no folder for the files of the jobs
         folder = spelled(str(Store(found.settings.store).sweep_folder(sweep) / "jobs"))
         words = [*line.composed, f"hydra.sweep.dir={folder}"]
         config = hydra.compose_config("config", words, RunMode.MULTIRUN, with_log_configuration=True)
     context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
     launcher = Plugins.instance().instantiate_launcher(context, TrainAlone(sweep), config)
     try:
-        with importing_alike():  # its jobs import what this process has imported, in whatever folder
+        with importing_alike():  # its jobs find the same modules as this process, in any folder
             jobs = launcher.launch([overrides_of(run, found.settings) for run in runs], initial_job_idx=0)
     except (PlasticityError, *MISTAKES):
         raise
     except Exception as error:  # other programs have errors of many kinds
         words = f"hydra/launcher={name} cannot start its jobs, or has lost them: {first_line(error)}"
         raise JobsNotStarted(f"{words.rstrip('.')}. {AGAIN}") from error
-    _ = [job.return_value for job in jobs]  # raises what the job raised
+    _ = [job.return_value for job in jobs]  # raises the job's error, if it had one
     say_how_jobs_ended(found.runs, found.settings)
 
 
 @dataclass(frozen=True)
 class TrainAlone:
-    """The job function for launchers of Hydra's own: trains one run in this process.  sweep: of the run."""
+    """The job function for Hydra's own launchers: trains one run in this process.  sweep: the run's sweep."""
 
     sweep: str
 

@@ -27,15 +27,15 @@ from plasticity_lab.process.account import expanded
 from plasticity_lab.records.provenance import version_line
 
 OPTION = re.compile(r"[\w.-]{1,200}")
-"""The possible names of a file."""
+"""The pattern of an option's name, which is also the name of its file."""
 SCHEMES = ("file", "pkg")
-"""Places of a folder of hydra.searchpath: the disk, or a Python package."""
+"""The kinds of folders in hydra.searchpath: on disk, or in a Python package."""
 SHOWS = ("version", "help", "hydra_help", "cfg", "info", "shell_completion")
 """The flags that show something; without them, the command trains runs."""
 REFUSED = {
-    "config_path": "conf/ is always read; --config-dir DIR adds a folder of your own options",
-    "config_name": "conf/config.yaml is always read; --config-dir DIR adds a folder of your own options",
-    "experimental_rerun": "the same command again continues where it stopped, rerun=true trains finished runs again",
+    "config_path": "conf/ is always read; --config-dir DIR adds a folder with your options",
+    "config_name": "conf/config.yaml is always read; --config-dir DIR adds a folder with your options",
+    "experimental_rerun": "the same command again continues its sweep, rerun=true trains finished runs again",
 }
 """Flags of Hydra that are refused, with the alternative."""
 HEEDED = ("callbacks", "help", "hydra_help", "hydra_logging", "launcher", "searchpath", "verbose")
@@ -43,18 +43,18 @@ HEEDED = ("callbacks", "help", "hydra_help", "hydra_logging", "launcher", "searc
 OF_JOBS = ("env", "job", "job_logging", "output_subdir", "sweep")
 """Settings that affect only the jobs of Hydra's own launchers."""
 OF_FOLDERS = ("output", "output_subdir", "run", "sweep")
-"""Settings by which other programs name the folder of their results."""
+"""Settings that name the folder for results in other Hydra programs."""
 
 
 @dataclass(frozen=True)
 class CommandLine:
     """A parsed command line.
 
-    shown: the flag of SHOWS that is given; None to train runs. flags: all by name, as parsed. words: as typed.
-    composed: words that Hydra composes: hydra.* and the experiment, which may set hydra.*. typed: all other
-    words, about runs. Hydra would check a value against the default option of its group, not against the chosen one
-    (`activation=relu,leaky_relu activation.negative_slope=0.1`). experiment: its name as typed. benchmark: the one at
-    the end of that name, otherwise the typed benchmark.
+    shown: the flag of SHOWS that is given; None to train runs. flags: all flags by name, as parsed. words: as typed.
+    composed: words that Hydra composes: hydra.* and the experiment, which may set hydra.*. typed: all other words,
+    which are about runs. Hydra would check their values against the default option of a group, not against the chosen
+    option (`activation=relu,leaky_relu activation.negative_slope=0.1`). experiment: its name as typed. benchmark: the
+    one at the end of that name, otherwise the typed benchmark.
     """
 
     shown: str | None
@@ -88,7 +88,7 @@ def taken_apart(arguments: Sequence[str]) -> CommandLine:
 def check_heeded(words: Sequence[str], launcher: str, takes_runs: bool) -> None:
     """Raises ConfigError for a word about Hydra that would change nothing.
 
-    launcher: its name. takes_runs: whether it trains packs; Hydra's own launchers start a job for each run.
+    launcher: the launcher's name. takes_runs: whether it trains packs; Hydra's own launchers start a job for each run.
     """
     for word in words:
         setting = key_of(word).removeprefix("hydra")[1:].replace("/", ".").partition(".")[0]
@@ -136,9 +136,9 @@ def _check(flags: Mapping[str, Any]) -> None:
         first, second = map(_spelled, exclusive[:2])
         raise ConfigError(f"{first} and {second} exclude each other; give one of them.")
     if flags["package"] is not None and not flags["cfg"]:
-        raise ConfigError("--package names a part of what --cfg shows; give it with --cfg job.")
+        raise ConfigError("--package names a part of the output of --cfg; give it with --cfg job.")
     if flags["resolve"] and not (flags["cfg"] or flags["help"]):
-        raise ConfigError("--resolve fills in the references in what --cfg shows; give it with --cfg job.")
+        raise ConfigError("--resolve fills in the references in the output of --cfg; give it with --cfg job.")
 
 
 def _spelled(flag: str) -> str:
@@ -247,7 +247,7 @@ def _is_place(folder: Any) -> bool:
 
 
 def show(line: CommandLine, hydra: Hydra) -> None:
-    """Prints it.  Raises Hydra's errors for words that do not compose; ConfigError."""
+    """Prints the output of the flag `line.shown`.  Raises Hydra's errors for words that do not compose; ConfigError."""
     words = list(line.words)
     for word in words if line.shown in ("help", "cfg", "info") else ():
         if read(word).is_sweep_override():
@@ -297,4 +297,4 @@ def _complete(words: list[str], hydra: Hydra) -> None:
     elif words == ["query=bash"] and "COMP_LINE" in os.environ:
         hydra.shell_completion("config", words)
     else:
-        raise ConfigError('Completion is there for bash: eval "$(python -m plasticity_lab.main -sc install=bash)".')
+        raise ConfigError('Completion exists only for bash: eval "$(python -m plasticity_lab.main -sc install=bash)".')
