@@ -5,13 +5,13 @@
     python -m launch calibrate hydra/launcher=slurm_gpu --wait    a node's GPU, in a job as that launcher's workers get
     python -m launch calibrate --set-mode dense=compiled          measures nothing: the mode that mode=auto takes here
 
-Takes a few minutes, most of which compiles. What it finds is kept in the store, for all plans that are made there. It
-corrects their times and widths, and never changes a mode: runs' numbers must not depend on a busy moment. Who finds
-another mode faster sets it by name.
+It takes a few minutes, mostly for compiling. The result is kept in the store, for all plans that are made there. It
+corrects their times and widths, and never changes a mode: runs' numbers must not depend on a busy moment. If you find
+another mode faster, set it by name.
 
-Of all environments those are timed in which runs act: the runs that the words name, as for `plasticity_lab.main`; where
-only a launcher is named, those of the sweeps that are planned in the store; none where these act in none. What was
-measured earlier of others stays.
+It also times the environments of runs that act: of the runs named as for `plasticity_lab.main` or, if no run is named,
+of the runs of all sweeps planned in the store. If none of them acts, no environment is timed. Earlier measurements of
+other environments are kept.
 """
 
 import argparse
@@ -44,8 +44,8 @@ JOB_MINUTES = 60
 class Measurement:
     """A measurement of this machine, or of a node in a job, for a store.
 
-    device: as in --device. mode: None for all modes. repeats: rounds. steps: updates of a burst; None: as many as take
-    some tenths of a second. environments: environments to time → the class of an agent that acts there.
+    device: as in --device. mode: None for all modes. repeats: number of rounds. steps: updates in a burst; None for a
+    burst of some tenths of a second. environments: environments to time → the class of an agent that acts there.
     """
 
     store: str
@@ -100,22 +100,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config_dir(parser)
     parser.add_argument("--device", default="auto", help="auto | cpu | cuda | cuda:<number>")
     parser.add_argument(
-        "--mode", choices=("eager", "compiled", "kernels"), help="measure only this mode; else all that there are"
+        "--mode",
+        choices=("eager", "compiled", "kernels"),
+        help="measure only this mode; by default every available mode",
     )
-    parser.add_argument("--repeats", type=int, default=5, help="rounds that are measured")
-    parser.add_argument("--steps", type=int, help="updates of a burst; by default some tenths of a second")
+    parser.add_argument("--repeats", type=int, default=5, help="number of rounds to measure")
+    parser.add_argument(
+        "--steps", type=int, help="updates in a burst; by default as many as take some tenths of a second"
+    )
     parser.add_argument(
         "--set-mode",
         action="append",
         default=[],
         metavar="NETWORKS=MODE",
-        help=f"what mode=auto takes for {' | '.join(known_yardsticks())}: {' | '.join(MODES)}; auto takes it back",
+        help=f"the mode that mode=auto takes for {' | '.join(known_yardsticks())}: {' | '.join(MODES)}; auto resets it",
     )
-    parser.add_argument("--wait", action="store_true", help="wait for the job, and say what it has found")
+    parser.add_argument("--wait", action="store_true", help="wait for the job, and print its result")
 
 
 def run(options: argparse.Namespace) -> int:
-    """The command.  Raises ConfigError for a device that is not there, StoreError, SlurmError."""
+    """The command.  Raises ConfigError if the device does not exist, StoreError, SlurmError."""
     store = Store(options.store)
     given = (options.mode, options.repeats, options.steps)
     if options.set_mode:
@@ -153,7 +157,10 @@ def _set_modes(options: argparse.Namespace, store: Store) -> int:
 
 
 def _taken_apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words that name a launcher, and those that name runs.  Raises ConfigError for a store among them."""
+    """The words that name a launcher, and the words that name runs.
+
+    Raises ConfigError for store=, device= or mode=, which are flags of this command.
+    """
     launcher = [word for word in words if names_launcher(word)]
     for word in words:
         if word.partition("=")[0] in ("store", "device", "mode"):
@@ -163,9 +170,9 @@ def _taken_apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _environments(store: Store, launcher: Sequence[str], words: Sequence[str]) -> dict[str, str]:
-    """The environments to time (see `environments_of`): of the named runs, or of all runs planned in the store.
+    """The environments to time (see `environments_of`), in the named runs, or in all runs planned in the store.
 
-    launcher: the words for the launcher, and for the folder of the user's own options.
+    launcher: the words for the launcher, and for the folder of the user's options.
     """
     from launch.launchers.prepare import costs_to_show  # torch: --help need not wait for it
     from launch.plan.measuring import environments_of
@@ -197,8 +204,8 @@ def _in_a_job(
     store.prepare()
     sent = send(store, Measurement(str(store.root), device, *given, environments), parameters, JOB_MINUTES)
     if not options.wait:
-        say(f"Job {sent.job} measures, and leaves what it finds in {store.root / 'calibration'} for later plans.")
-        say(f"How far it is: squeue --jobs={sent.job}; what it says: {sent.log}")
+        say(f"Job {sent.job} measures, and writes its result into {store.root / 'calibration'} for later plans.")
+        say(f"How far it is: squeue --jobs={sent.job}; its output: {sent.log}")
         return 0
     print(answer_to(sent, math.inf).result)
     return 0

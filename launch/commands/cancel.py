@@ -1,7 +1,7 @@
 """Stop a sweep on Slurm: its workers write checkpoints and end, and none is started again.
 
-What it has finished is kept, and `python -m launch resume` goes on from where it stopped. The exit status is 1 where
-jobs of it may still run or start; then the command can be given again.
+Finished runs are kept, and `python -m launch resume` continues the sweep. The exit status is 1 if jobs of the sweep may
+still run or start; then give the command again.
 """
 
 import argparse
@@ -102,7 +102,7 @@ def _cancel(store: Store, sweep: str, submissions: Sequence[Submission]) -> tupl
 
 
 def _of_others(left: Sequence[OwnJob]) -> list[str]:
-    """A line for each other user with jobs that are left."""
+    """A line for each other user who still has jobs in the queue."""
     lines = []
     for user in sorted({job.user for job in left} - {user_name()}):
         theirs = by_array(job for job in left if job.user == user)
@@ -116,7 +116,7 @@ def _of_others(left: Sequence[OwnJob]) -> list[str]:
 def _without_slurm(
     store: Store, plan: Plan, submissions: Sequence[Submission], flagged: bool, error: cluster.SlurmError
 ) -> int:
-    """Waits until the leases show that workers have ended by themselves, and says what may still run."""
+    """Waits until the leases show that workers have ended by themselves; prints packs and jobs that may still run."""
     end = time.monotonic() + WAIT_SECONDS
     while (held := _held(store, plan)) and time.monotonic() < end:
         time.sleep(LOOK_SECONDS)
@@ -162,7 +162,7 @@ def _elsewhere(submissions: Sequence[Submission]) -> list[str]:
     """A line for each other cluster that has, or had, jobs of the sweep."""
     here = cluster.this_cluster(PATIENCE_SECONDS)
     others = other_clusters(submissions, here)
-    return [f"What cluster {name} has of its jobs is cancelled by the same command there." for name in others]
+    return [f"To cancel its jobs on cluster {name}, give the same command there." for name in others]
 
 
 def _on(job: OwnJob) -> str:

@@ -1,10 +1,10 @@
-"""Check classes of your own, from outside the package: names of verbs, shapes, and a run packed against the run alone.
+"""Check your classes from outside the package: names of methods, shapes, and a run in a pack against the run alone.
 
     python -m launch check --config-dir ~/ideas/conf activation=mine
 
-Takes the words of `python -m plasticity_lab.main`, and writes nothing into the store. It says what was tried on each
-class from outside the package that they name, and what came out; every command does the same by itself before the first
-pack of such a class. The exit status is 1 where a class is not in order.
+It takes the words of `python -m plasticity_lab.main`, and writes nothing into the store. For each class from outside
+the package that the words name, it prints the checks and their results. Every command makes the same checks before the
+first pack of such a class. The exit status is 1 if a class fails a check.
 """
 
 import argparse
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The command.  Raises ConfigError, DataError; OwnClassError where a class is not in order."""
+    """The command.  Raises ConfigError, DataError; OwnClassError if a class fails a check."""
     from launch.command import asked  # Hydra: --help need not wait for it
     from launch.own_classes.check import checked, mark
     from launch.own_classes.named import own_classes
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _ended(results: Sequence[Checked]) -> int:
-    """0 if all are in order.  Raises OwnClassError otherwise, with the first fault of each class."""
+    """0 if all classes passed.  Raises OwnClassError otherwise, with the first fault of each class."""
     faulty = [each for each in results if each.faults]
     if faulty:
         raise OwnClassError("\n".join(each.sentence for each in faulty))

@@ -1,4 +1,4 @@
-"""Publish the W&B dashboard of what an agent measures: learning curves, summaries and cost, by activation."""
+"""Publish the W&B dashboard of an agent's measures: learning curves, summaries and cost, by activation."""
 
 import argparse
 import json
@@ -17,19 +17,21 @@ from plasticity_lab.records.targets import measures_of
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.add_argument("--entity", help="W&B's user or team; by default that of the key")
-    parser.add_argument("--project", help=f"W&B's project; by default that of the store, else {PROJECT}")
-    parser.add_argument("--store", type=Path, help="show what a store's last sweep measures, where that is tracked")
+    parser.add_argument("--entity", help="W&B's user or team; by default the key's")
+    parser.add_argument("--project", help=f"W&B's project; by default the store's, or {PROJECT} without a store")
+    parser.add_argument(
+        "--store", type=Path, help="show the measures of a store's last sweep, in the project that tracks it"
+    )
     parser.add_argument("--benchmark", help="show the runs of one benchmark; by default all runs")
-    parser.add_argument("--agent", help="show what this agent measures; by default the benchmark's, else a classifier")
-    parser.add_argument("--json", action="store_true", help="print what would be sent, and send nothing")
+    parser.add_argument("--agent", help="show this agent's measures; by default the benchmark's agent, or a classifier")
+    parser.add_argument("--json", action="store_true", help="print the dashboard that would be sent, and send nothing")
 
 
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises ConfigError without a key, and for an unknown agent; StoreError if W&B does not take it."""
     if not options.json:
         require_key("Publishing", "--json prints the dashboard.")
-    from launch.tracking.dashboard import as_json, dashboard  # wandb: who has no key, or asks for --help, need not wait
+    from launch.tracking.dashboard import as_json, dashboard  # wandb: --help, or a missing key, need not wait for it
 
     last = None if options.store is None else _last_plan(options.store)
     tracking = None if last is None else last.settings.tracking
@@ -54,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
             published = built(entity)
             published.save()
             url = published.url
-        except Exception as error:  # what its server answers comes out as errors of many kinds
+        except Exception as error:  # answers of its server raise errors of many kinds
             raise StoreError(f"W&B did not take the dashboard: {in_a_line(error).rstrip('.')}{named()}.") from error
     print(url)
     return 0
@@ -68,7 +70,7 @@ def _last_plan(folder: Path) -> Plan | None:
 
 
 def _declared(agent: str | None, benchmark: str | None) -> Declared:
-    """The measures of an agent: the named one, else the benchmark's default, else a classifier."""
+    """The measures of the named agent, of the benchmark's default agent, or of a classifier if neither is known."""
     from launch.runs.arguments import check_option
     from launch.runs.files import option_in
     from launch.runs.options import CONF

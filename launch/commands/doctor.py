@@ -1,9 +1,9 @@
-"""Say what would fail before it does: Slurm, store, data and W&B, from here and, by a short job, from a compute node.
+"""Check Slurm, store, data and W&B before a command needs them, from here and, in a short job, from a compute node.
 
     python -m launch doctor hydra/launcher=slurm_gpu benchmark=cifar51 tracking=wandb_online
 
-It takes the words of the command that is to be given. Where sbatch is and no launcher is named, it asks for a job of
-the default partition; hydra/launcher=packed looks only at this machine. Status 1 if anything would fail.
+It takes the words of the planned command. If sbatch exists here and no launcher is named, it asks for a job in the
+default partition; hydra/launcher=packed checks only this machine. The exit status is 1 if anything would fail.
 """
 
 import argparse
@@ -26,7 +26,9 @@ LAUNCHER = "hydra/launcher="
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.add_argument("words", nargs="*", metavar="WORD", help="what the command is to be: key=value, choice=option")
+    parser.add_argument(
+        "words", nargs="*", metavar="WORD", help="the words of the planned command: key=value, choice=option"
+    )
     parser.add_argument("--store", type=Path, help="the folder of records, as store=FOLDER names it")
     add_config_dir(parser)
     parser.add_argument("--wait", type=float, default=10, metavar="MINUTES", help="how long the job may queue and run")
@@ -52,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         show(place, found)
         other = "the launcher is neither packed_slurm nor made from it"
         why = other if shutil.which("sbatch") else "there is no sbatch on this machine"
-        print(f"On a compute node: nothing was looked at, since {why}.")
+        print(f"On a compute node: nothing was checked, since {why}.")
         return _ended(found)
     asking = of_slurm(parameters)
     planned, of_packs = Planned(None, 1, 0), list[Finding]()
@@ -64,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     show(place, found)
     if any(finding.state == FAILS for finding in (stored[0], scratch, *asking)):
         place = "On a compute node"
-        on_node = [Finding(UNKNOWN, "No job was sent: it would fail of what is said above.")]
+        on_node = [Finding(UNKNOWN, "No job was sent: it would fail for the reasons above.")]
     else:
         trial, gpu = str(store.short_job_folder(secrets.token_hex(6))), wants_gpu(parameters, settings.device)
         asked_of_job = (gpu, planned.kind, planned.memory, online, settings.mode != "eager")
@@ -90,5 +92,5 @@ def _words(options: argparse.Namespace) -> list[str]:
 def _ended(found: list[Finding]) -> int:
     """Prints the last line, and returns the exit status."""
     bad = sum(finding.state == FAILS for finding in found)
-    print(f"{counted(bad, 'thing')} would fail." if bad else "Nothing that was looked at would fail.")
+    print(f"{counted(bad, 'thing')} would fail." if bad else "No check found a failure.")
     return 1 if bad else 0

@@ -1,9 +1,9 @@
-"""Say what the rest of a stored sweep would cost: packs, hours and store size, on this machine or another kind.
+"""Estimate the cost of the rest of a stored sweep: packs, hours and store size, on this machine or another kind.
 
     python -m launch estimate 3f2a --device "NVIDIA H200" --workers 4
 
-What `dry_run=true` prints for a command, for the runs of a plan that are not finished yet. Each is counted from its
-first step, on any device; how far running packs have come is shown by `python -m launch status`.
+It prints the same table as `dry_run=true`, for the runs of a plan that are not finished yet. Each run is counted from
+its first step, on any device; `python -m launch status` shows the progress of running packs.
 """
 
 import argparse
@@ -34,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="auto: this machine's; cpu; or a GPU by its name, as `calibrate` has measured it into the store",
     )
-    parser.add_argument("--workers", type=int, help="how many train at once; by default all of this machine, else 1")
+    parser.add_argument(
+        "--workers", type=int, help="how many train at once; by default all of this machine, 1 for another kind"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

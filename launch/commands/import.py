@@ -1,8 +1,8 @@
-"""Take what `python -m launch export` wrote into a store: runs, plans and unfinished packs that are not there yet.
+"""Import a file of `python -m launch export` into a store: runs, plans and unfinished packs that it lacks.
 
     python -m launch import study.tar.gz --store results
 
-The whole file is checked first. Files that the store has already are never changed. Given again, the command goes on.
+The whole file is checked first. Existing files of the store are never changed. Given again, the command continues.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from plasticity_lab.records.lookup import store_of
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.add_argument("file", type=Path, help="what `python -m launch export` wrote")
+    parser.add_argument("file", type=Path, help="the file that `python -m launch export` wrote")
     add_store(parser)
 
 
@@ -27,8 +27,8 @@ def run(options: argparse.Namespace) -> int:
     taken = import_archive(store, expanded(options.file))
     if taken.other:
         say(
-            f"{counted(len(taken.other), 'run')} here {'was' if len(taken.other) == 1 else 'were'} trained apart from "
-            f"those of the archive, and {'stays' if len(taken.other) == 1 else 'stay'}: {some(taken.other)}."
+            f"{counted(len(taken.other), 'run')} here {'was' if len(taken.other) == 1 else 'were'}  trained separately "
+            f"from the archive's runs, and {'stays' if len(taken.other) == 1 else 'stay'}: {some(taken.other)}."
         )
     for run, reason in taken.unreadable.items():
         say(f"Left in the archive: run {run}, which no table could read: {reason}")
@@ -38,5 +38,5 @@ def run(options: argparse.Namespace) -> int:
         f"{counted(len(taken.packs), 'unfinished pack')}; {known:,} of the runs were here already."
     )
     if taken.sweeps and taken.packs:
-        print(f"To go on with what is unfinished: python -m launch resume {taken.sweeps[-1]} --store {store.root}")
+        print(f"To continue the unfinished packs: python -m launch resume {taken.sweeps[-1]} --store {store.root}")
     return 0

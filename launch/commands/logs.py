@@ -1,11 +1,11 @@
-"""Show what the workers of a sweep on Slurm have said last, each under its job, its node and how it stands.
+"""Show the last output of a sweep's workers on Slurm, each under its job, its node and the job's state.
 
-    python -m launch logs                   those of the newest sweep
+    python -m launch logs                   the workers of the newest sweep
     python -m launch logs 1a2b              the worker, or the workers, that trained one run
     python -m launch logs --sweep 3f2a --lines 100 --all
 
-The workers that ended badly come last, and before them those that wrote last. Local workers leave no logs: what they
-say is shown where their command was given.
+The workers that ended badly come last; the other workers come before them, sorted by the time of their last line. Local
+workers leave no logs: their output is shown in the terminal of their command.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from plasticity_lab.records.store import Store
 FEW = 5
 """How many workers are shown, unless --all."""
 LINES = 10
-ELSEWHERE = "what a local worker says is shown where its command was given; `python -m launch status` shows more"
+ELSEWHERE = "a local worker writes into the terminal of its command; `python -m launch status` shows more"
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _of_sweep(store: Store, start: str | None) -> tuple[list[WorkerLog], Submitt
 
 
 def _of_run(store: Store, start: str) -> tuple[list[WorkerLog], Submitted]:
-    """The logs of the workers that had a run's pack (if it has ended, of the last one), and their submissions."""
+    """The logs of the workers that had a run's pack, or of the worker that ended it, and their submissions."""
     plans = plans_to_read(store)
     run = the_one(start, runs_of(store, plans), "run", store)
     record = read_record(store, run)
@@ -112,7 +112,7 @@ def _of_run(store: Store, start: str) -> tuple[list[WorkerLog], Submitted]:
     submitted = {sweep: _submissions(store, sweep) for sweep in sweeps_of(store)}
     logs = {sweep: [log for log in logs_of(several) if log.job in names] for sweep, several in submitted.items()}
     if not any(logs.values()):
-        raise StoreError(f"Run {run} was trained by {owners[-1]}, of which this store has no log.")
+        raise StoreError(f"Run {run} was trained by {owners[-1]}; this store has no log of that worker.")
     found = [log for several in logs.values() for log in several]
     return found, {sweep: submitted[sweep] for sweep in logs if logs[sweep]}
 
@@ -133,7 +133,7 @@ def _states(store: Store, submitted: Submitted) -> Mapping[str, JobState]:
     except SlurmError as error:
         found, gap = {}, str(error)
     if gap:
-        say(f"How the jobs stand, or ended, is unknown: {gap}")
+        say(f"The states of the jobs are unknown: {gap}")
     return {name: state for states in found.values() for name, state in states.items()}
 
 

@@ -1,10 +1,10 @@
-"""Look at finished runs: diagnostics of the weights that they kept as tasks ended, as columns of their records.
+"""Measure finished runs: diagnostics of the weights that they kept at the ends of tasks, as columns of their records.
 
     python -m launch observe 1a2b                                          the set `cheap`
     python -m launch observe --store results diagnostics=[cheap,curvature] diagnostics.block=all
 
-A run keeps the weights of its tasks' ends where it is trained with save_weights=tasks. Of one with save_weights=final
-the last task's end is looked at. What a run was looked at by already is left as it is, unless --again.
+A run keeps the weights at its tasks' ends if it is trained with save_weights=tasks. A run with save_weights=final is
+measured at the end of its last task. Diagnostics that a record already has are not measured again, unless with --again.
 """
 
 import argparse
@@ -20,13 +20,13 @@ GROUP = "diagnostics"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command can be told."""
+    """The command's own options."""
     parser.add_argument(
         "words", nargs="*", metavar="RUN|diagnostics=…", help="ids of runs, or their beginnings (none: all that kept "
-        "weights), and what is to be measured, as in the command that trains"
+        "weights), and the diagnostics to measure, as in the command that trains"
     )  # fmt: skip
-    parser.add_argument("--again", action="store_true", help="measure again what a record has already")
-    parser.add_argument("--data", help="the folder of data sets; the usual one if it is not named")
+    parser.add_argument("--again", action="store_true", help="measure diagnostics again that a record already has")
+    parser.add_argument("--data", help="the folder of data sets; by default the usual one")
     add_store(parser)
     add_config_dir(parser)
 
@@ -75,7 +75,7 @@ def _looked_at(store: Store, run: str, diagnostics: dict, resource_of, again: bo
     known = [] if record is None or again else [name for name in diagnostics if name in record["diagnostics"]]
     left = {name: diagnostic for name, diagnostic in diagnostics.items() if name not in known}
     if not left:
-        return f"{run}: was looked at by {', '.join(known)} already; --again measures anew."
+        return f"{run}: was measured by {', '.join(known)} already; --again measures it again."
     seen = observed(store, run, left, resource_of)
     tasks = list(seen.at_tasks)
     source = provenance()

@@ -1,6 +1,6 @@
-"""Go on with a sweep on Slurm: plan again what failed or was cut off, and start the same workers again.
+"""Resume a sweep on Slurm: plan failed and interrupted runs again, and start the same workers again.
 
-Where everything is under way or finished already, it says so and starts none: it can be given at any time.
+If all runs are finished or already in training, it says so and starts no workers: it can be given at any time.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     store = store_there(options.store)
     plan = read_plan(store, sweep_named(store, options.sweep))
     last = last_submission(store, plan)
-    name_again(last.code)  # archives contain no submissions: this one was made here, by a command that named the code
+    name_again(last.code)  # archives hold no submissions: a command here made this one and named the code
     # A plan holds the runs that were unfinished when it was made; for the others the id suffices.
     runs = [plan.runs.get(run, Run(run, {}, {})) for run in plan.asked]
     settings = last.settings.model_copy(update={"store": store.root})
@@ -49,7 +49,7 @@ def _recorded(store: Store, plan: Plan, run: str) -> Run:
 
     Raises StoreError if the record lacks something.
     """
-    why = f"The record of run {run} was there when the sweep was planned and is not now."
+    why = f"The record of run {run} existed when the sweep was planned and is gone now."
     try:
         record = read_record(store, run)
         if record is not None:

@@ -1,11 +1,11 @@
-"""Show how far the sweeps of a store are: what is done, running, waiting, and what went wrong and why.
+"""Show the progress of a store's sweeps: runs that are done, running or waiting, and reasons for failures.
 
     python -m launch status                 the latest sweeps, a line each
     python -m launch status 3f2a            one, with the packs that workers hold and the runs that went wrong
 
-How far they are is read from the store, wherever that can be seen, and nothing is written but the store's index of
-finished runs, where much was missing in it. Where runs are left that were given to Slurm, Slurm is asked why they wait.
-The exit status is 1 where something in the store is damaged.
+The progress is read from the store, on any machine that sees it. Nothing is written except the store's index of
+finished runs, if many runs were missing in it. If runs on Slurm are left, Slurm is asked why they wait. The exit status
+is 1 if something in the store is damaged.
 """
 
 import argparse
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _states(store: Store, options: argparse.Namespace, index: RunIndex) -> tuple[list[SweepState], int, list[str]]:
-    """The sweeps in order of their plans, the number of earlier ones left out, and a line for each unreadable plan."""
+    """The sweeps, sorted by their plans, the number of earlier ones left out, and a line for each unreadable plan."""
     if options.sweep is not None:
         plan = read_plan(store, the_one(options.sweep, sweeps_of(store), "sweep", store))
         return [state_of(store, plan, index)], 0, []
@@ -105,7 +105,7 @@ def _states(store: Store, options: argparse.Namespace, index: RunIndex) -> tuple
 
 
 def _damaged_files(store: Store, states: Sequence[SweepState]) -> list[str]:
-    """A line for each damaged file of the sweeps besides plans and records, and for each damaged calibration."""
+    """A line for each damaged file of the sweeps except plans and records, and for each damaged calibration."""
     packs = {pack for state in states for pack in state.packs}
     damaged = [*damaged_files(store, packs), *damaged_checkpoints(store, packs), *damaged_calibrations(store)]
     leases = LeaseFiles(store)
@@ -230,12 +230,12 @@ def _why_it_waits(state: SweepState, known: Mapping[str, SweepJobs | None]) -> l
     if state.left is not None:
         return lines
     if state.sweep not in known:
-        lines.append(f"{state.sweep}: nobody trains; the same command goes on.")
+        lines.append(f"{state.sweep}: no worker trains; the same command continues the sweep.")
     elif jobs is None:
-        lines.append(f"{state.sweep}: nobody trains at this moment.")
+        lines.append(f"{state.sweep}: no worker trains at this moment.")
     elif jobs.running:
-        lines.append(f"{state.sweep}: no worker holds a pack yet; `python -m launch logs` shows what its workers say.")
+        lines.append(f"{state.sweep}: no worker holds a pack yet; `python -m launch logs` shows its workers' output.")
     elif not (jobs.waiting or jobs.unknown):
-        ended = "it was cancelled" if jobs.cancelled else "nobody trains"
+        ended = "it was cancelled" if jobs.cancelled else "no worker trains"
         lines.append(f"{state.sweep}: {ended}; `python -m launch resume {state.sweep}` goes on.")
     return lines

@@ -38,10 +38,10 @@ _DAY = 86_400.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
     add_store(parser)
-    parser.add_argument("--entity", help="W&B's user or team; by default that of each sweep")
-    parser.add_argument("--project", help="W&B's project; by default that of each sweep")
+    parser.add_argument("--entity", help="W&B's user or team; by default each sweep's")
+    parser.add_argument("--project", help="W&B's project; by default each sweep's")
     parser.add_argument("--offline", action="store_true", help="write offline runs into the store, upload nothing")
-    parser.add_argument("--dry-run", action="store_true", help="say what is missing, write nothing")
+    parser.add_argument("--dry-run", action="store_true", help="print how many runs are missing, write nothing")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -80,7 +80,8 @@ class Survey:
     """The runs of a store that W&B lacks.
 
     missing: destination → its missing runs. there: the number of runs that are written. uploaded: destination → the
-    uploaded runs that still have offline folders. groups: run → sweep. corrupt: damaged records. unreadable: plans.
+    uploaded runs that still have offline folders. groups: run → sweep. corrupt: damaged records. unreadable: unreadable
+    plans.
     """
 
     missing: dict[Destination, list[str]] = field(default_factory=dict)
@@ -97,9 +98,10 @@ class Survey:
 
 
 def survey(store: Store, online: bool, entity: str | None, project: str | None) -> Survey:
-    """Looks at every record of a store, and changes nothing.  Raises StoreError.
+    """Reads every record of a store, and changes nothing.  Raises StoreError.
 
-    The plan of its sweep gives the destination of a run, PROJECT if there is none, unless entity and project are named.
+    A run's destination is the named entity and project. If one is not named, the plan of the run's sweep gives it;
+    without a plan the project is PROJECT.
     """
     found = Survey()
     tracked: dict[str, TrackingSettings] = {}

@@ -124,7 +124,7 @@ def test_a_calibration_that_is_not_waited_for_says_how_to_ask(store, stand_in, c
     monkeypatch.setenv("STATE", "PENDING|Resources")
     assert main(["calibrate", "hydra/launcher=packed_slurm", "--store", str(store.root)]) == 0
     err = capsys.readouterr().err
-    assert f"Job 12 measures, and leaves what it finds in {store.root}/calibration" in err
+    assert f"Job 12 measures, and writes its result into {store.root}/calibration" in err
     assert "squeue --jobs=12" in err
 
 
