@@ -24,7 +24,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--by",
         metavar="SETTING",
-        help="the compared setting: any group or setting by its key, such as intervention or activation.negative_slope; "
+        help="the compared setting: any group or setting by its key, such as intervention, activation.negative_slope; "
         "arm: all settings in which the runs differ, together; default the only one in which they differ",
     )
     command.add_argument(
