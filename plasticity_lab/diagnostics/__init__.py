@@ -1,1 +1,1 @@
-"""What looks at a pack while it learns: a view of it goes in, columns come out, and no number of it changes."""
+"""Diagnostics measure a pack while it learns: they read a view of it and return columns, and never change the runs."""

@@ -8,7 +8,9 @@ GROUP = "diagnostics"
 
 
 def diagnostics_of(run: Run) -> dict[str, Diagnostic]:
-    """By the names of their options, in the order in which they were named; {} for none.  Raises ConfigError."""
+    """The diagnostics of a run by the names of their options, in the given order; {} if it has none.  Raises
+    ConfigError.
+    """
     if not run.addresses(GROUP):
         return {}  # it is older than the group
     found = run.component(GROUP, Diagnostic)
@@ -17,5 +19,5 @@ def diagnostics_of(run: Run) -> dict[str, Diagnostic]:
 
 
 def names_of(run: Run) -> list[str]:
-    """The names of `diagnostics_of`, as a record has them."""
+    """The names of `diagnostics_of`, in the form that a record stores."""
     return list(diagnostics_of(run))

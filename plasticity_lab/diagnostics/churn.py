@@ -1,4 +1,4 @@
-"""Churn: how much a network's answers have changed since the look before, on the same inputs."""
+"""Churn: how much a network's outputs have changed since the last measurement, on the same inputs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,12 +14,14 @@ from plasticity_lab.records.measures import Column
 
 
 class Churn(Diagnostic):
-    """Between the parameters of the look before (first: of the run's start) and those of now, both on today's probe:
-    `greedy_churn`, the share of examples whose largest answer is another one (empty of answers of one number), and
-    `output_change`, the root of the mean square change of the answers. Of the network's first output.
+    """Compares the parameters of the last measurement (first: the initial ones) with the present ones, on today's
+    probe.
 
-    What a body has alone is taken as it is now. Source: Schaul et al. 2022 (arXiv 2206.00730) measure the first of
-    policies, from one update to the next. State: a copy of the parameters, which is in every checkpoint.
+    `greedy_churn`: the share of examples with a different largest output (empty for outputs of one number).
+    `output_change`: the root of the mean square change of the outputs. Both use the network's first output. Parameters
+    that belong to one environment keep their present values in both. Source: Schaul et al. 2022 (arXiv 2206.00730)
+    measure the first for policies, from one update to the next. State: a copy of the parameters, which is in every
+    checkpoint.
     """
 
     passes = 1.0
@@ -28,14 +30,14 @@ class Churn(Diagnostic):
         self.every = interval(every)
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
-        """Of the network."""
+        """The columns of the network."""
         return [
             self.column("greedy_churn", "Churn", "% of examples (churn)", scale=100.0, places=2),
             self.column("output_change", "Change of the outputs", "change"),
         ]
 
     def start(self, view: View) -> dict[str, Tensor]:
-        """The parameters that all bodies share."""
+        """The parameters that all environments share."""
         return shared_parameters(view)
 
     def look(self, view: View) -> dict[str, Tensor]:

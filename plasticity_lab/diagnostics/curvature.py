@@ -31,20 +31,22 @@ SMALL = 0.01
 FEWEST = 4
 """Number of vectors before the estimate of a residual is trusted."""
 ROOM = 16
-"""Number of vectors for which memory is allocated at a time."""
+"""Number of vectors that one block of memory holds."""
 
 
 class Curvature(Diagnostic):
-    """λ_max, the largest algebraic eigenvalue of the Hessian H of the mean loss on the probe, in evaluation mode, by
-    Lanczos; the residual ‖Hv − λv‖ (an eigenvalue is at most this far from λ); the largest eigenvalue in size that was
-    met; and the number of products H·v.
+    """λ_max, the largest algebraic eigenvalue of the Hessian H of the mean loss on the probe, in evaluation mode.
+
+    Lanczos' method computes it. Further columns: the residual ‖Hv − λv‖ (an eigenvalue is at most this far from λ); the
+    largest eigenvalue in size that was met; and the number of products H·v.
 
     block: auto (the weights of the second linear layer, fc1 → fc2), all, a layer (its weights), or a parameter by its
-    name. It stops when the residual is `tolerance` of λ (of 0.01 ‖H‖ if λ is smaller), or after `iterations`
-    products. Its vectors take as much memory as that many blocks.
+    name. It stops when the residual is `tolerance` of λ (of 0.01 ‖H‖ if λ is smaller), or after `iterations` products.
+    Its vectors take as much memory as that many blocks.
 
-    Source: Appendix B records λ_max of the block fc1 → fc2, B.7.1 defines it for all parameters; both by power
-    iteration, which finds the largest in size. For activations with kinks it is the Hessian where that exists.
+    Source: Appendix B records λ_max of the block fc1 → fc2, B.7.1 defines it for all parameters. Both use power
+    iteration, which finds the eigenvalue that is largest in size. For activations with kinks, H is the Hessian at the
+    points with a second derivative.
     """
 
     def __init__(
@@ -64,7 +66,7 @@ class Curvature(Diagnostic):
         return True
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
-        """Of the block."""
+        """The columns of the block."""
         titles = ("Largest eigenvalue of the Hessian", "Residual of the largest eigenvalue",
                   "Largest eigenvalue in size", "Products for the largest eigenvalue")  # fmt: skip
         shown = ("λ", "λ, residual", "λ, in size", "products")
@@ -127,7 +129,7 @@ def starts(view: View, block: Sequence[str]) -> Tensor:
 
 
 def _unpadded(model: Model, parameter: str, stored: int) -> int:
-    """How many numbers of the last axis are parameters: the rest is padding (see `StackedLinear`)."""
+    """The number of entries of the last axis that are parameters; the others are padding (see `StackedLinear`)."""
     layer = next((each for each in model.design.layers if each.name == parameter.rpartition(".")[0]), None)
     padded = getattr(getattr(layer, "linear", layer), "padded", None)
     return stored if layer is None or stored != padded else layer.outputs
@@ -149,11 +151,10 @@ class Largest(NamedTuple):
 def largest_eigenvalues(product: Product, start_KN: Tensor, most: int, tolerance: float) -> list[Largest]:
     """The largest algebraic eigenvalue of each symmetric map, by Lanczos' method.
 
-    Stops when the residual is at most `tolerance` · max(|λ|, SMALL ‖H‖), or after `most` products.
-
-    product: (K, N) → (K, N), each map applied to its own vector. start: random vectors; numbers that are no parameters
-    are 0 in them, so they stay 0. Every vector is orthogonalised against all before it, twice, so that no eigenvalue is
-    found again. The maps do not depend on each other. A map whose products are not finite gets NaN.
+    Stops when the residual is at most `tolerance` · max(|λ|, SMALL ‖H‖), or after `most` products. product: (K, N) →
+    (K, N), each map applied to its own vector. start: random vectors; entries that are no parameters are 0 in them, so
+    they remain 0. Every vector is orthogonalised against all earlier ones, twice, so that no eigenvalue is found again.
+    The maps do not depend on each other. If a map's products are not finite, its results are NaN.
     """
     searches = [_Search(own.double() / own.double().norm().clamp(min=1e-300)) for own in start_KN.unbind()]
     for _ in range(min(most, start_KN.shape[1])):
@@ -171,7 +172,7 @@ def largest_eigenvalues(product: Product, start_KN: Tensor, most: int, tolerance
 
 @dataclass
 class _Search:
-    """The tridiagonal matrix of one map (diagonal, beside), and the vectors in which the map has this matrix."""
+    """The tridiagonal matrix of one map (its diagonal and its off-diagonal), and the vectors of that basis."""
 
     last: Tensor
     blocks: list[Tensor] = field(default_factory=list)
@@ -195,7 +196,8 @@ class _Search:
         bound = length * abs(float(vectors[-1, -1]))
         wanted = tolerance * max(abs(float(values[-1])), SMALL * size)
         converged = len(self.diagonal) >= FEWEST and bound <= wanted
-        # Without a rest the vectors span the invariant subspace of the start; a rest that is not finite is no use.
+        # Without a remainder the vectors span the invariant subspace of the start; a remainder that is not finite is
+        # useless.
         self.ended = converged or not length > 1e-12 * size
         self.beside.append(length)
         self.last = rest / length if not self.ended else self.last
@@ -232,6 +234,6 @@ class _Search:
         self.blocks[-1][at] = vector
 
     def _blocks(self) -> Sequence[Tensor]:
-        """The filled part of the blocks, (≤ ROOM, N) each."""
+        """The filled part of each block of vectors, (up to `ROOM`, N)."""
         filled = len(self.diagonal)
         return [block[: filled - ROOM * n] for n, block in enumerate(self.blocks)]

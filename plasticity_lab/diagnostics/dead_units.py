@@ -1,7 +1,7 @@
-"""Dead units: how many give nothing, or always the same, on the examples of a probe.
+"""Dead units: the units with output zero, or always the same output, on the examples of a probe.
 
-Legend: K runs, B examples, N units of a layer, V values (of channels: maps) that its units pass on, * the
-pixels of a map.
+Legend: K runs, B examples, N units of a layer, V values (of channels: maps) that its units pass on, * the pixels of a
+map.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,19 +25,19 @@ from plasticity_lab.networks.network import Unit
 from plasticity_lab.records.measures import Column
 
 ZERO, MARGIN, SHARE = 1e-5, 0.02, 0.05
-"""Below the first a rectifier's output is 0. Within the second of its bound an output is saturated. An output below the
-third, in deviations of its layer, is too small."""
+"""Bounds: a rectifier's output below the first is 0. An output within the second of its bound is saturated. An output
+below the third, in standard deviations of its layer, is too small."""
 
 
 class DeadUnits(Diagnostic):
-    """The share of pairs (unit, example) that are dead, and of units that are dead with every example of the probe.
+    """The share of pairs (unit, example) that are dead, and the share of units that are dead on every example of the
+    probe.
 
-    A pair is dead by the unit's output: at 0 (ReLU, CReLU), within 0.02 of a bound (Sigmoid, Tanh), within 0.02 of the
-    lower bound or small (the ELU family), small (all others), never (Deep Fourier). Small is |h| < 0.05 σ, σ the
-    standard deviation of the layer's outputs over examples and units. Of channels each pixel is a pair, and a channel
-    is dead if all of its pixels are.
-
-    Source: Appendix C.3, whose criteria are left to its code; the numbers are those that its code is said to use.
+    The unit's output decides whether a pair is dead: at 0 (ReLU, CReLU), within 0.02 of a bound (Sigmoid, Tanh), within
+    0.02 of the lower bound or small (the ELU family), small (all others), never (Deep Fourier). Small is |h| < 0.05 σ,
+    where σ is the standard deviation of the layer's outputs over examples and units. For channels, each pixel is a
+    pair, and a channel is dead if all of its pixels are dead. Source: Appendix C.3, which leaves the criteria to its
+    code; the numbers are the ones that its code is said to use.
     """
 
     passes = 0.7
@@ -46,12 +46,12 @@ class DeadUnits(Diagnostic):
         self.every = interval(every)
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
-        """Of the whole network, and of each place where units stand."""
+        """Columns of the whole network, and of each place of units."""
         found = []
         for place in (None, *(unit.name for unit in units)):
             for of in ("pairs", "units"):
                 title = f"Dead {of}" if place is None else f"Dead {of}, {place}"
-                name, unit = at(f"dead_{of}", place), f"% of {of}"  # a unit of its own: a panel of its own
+                name, unit = at(f"dead_{of}", place), f"% of {of}"  # different units, so different panels
                 found.append(self.column(name, title, unit, scale=100.0, places=2, better="less"))
         return found
 
@@ -63,7 +63,7 @@ class DeadUnits(Diagnostic):
         for unit in view.units:
             dead = dead_pairs(activation, shape, hidden[unit.name])
             whole_KV = torch.stack([in_rows(own).all(dim=0) for own in dead.unbind()])
-            # Of a unit that passes on several values, all must be dead.
+            # A unit that passes on several values is dead only if all of them are.
             whole_KN = whole_KV.unflatten(1, (-1, min(unit.produced[0], whole_KV.shape[1]))).all(dim=1)
             dead_K, there = torch.stack([own.count_nonzero() for own in dead.unbind()]), dead[0].numel()
             pairs.append((dead_K, there))
@@ -75,7 +75,7 @@ class DeadUnits(Diagnostic):
 
 def dead_pairs(activation: Activation, shape: Mapping[str, Tensor], h: Tensor) -> Tensor:
     """Which outputs h (K, B, V, *) of a layer are dead, like h.  shape: the activation's settings, name → (K,)."""
-    if isinstance(activation, DeepFourier):  # of sine and cosine together the derivative is always 1
+    if isinstance(activation, DeepFourier):  # sine and cosine together always have a derivative of size 1
         return torch.zeros_like(h, dtype=torch.bool)
     if isinstance(activation, ReLU | CReLU):
         return h <= ZERO
@@ -89,7 +89,7 @@ def dead_pairs(activation: Activation, shape: Mapping[str, Tensor], h: Tensor) -
 
 
 def _lowest(activation: Activation, shape: Mapping[str, Tensor]) -> Tensor | None:
-    """The bound of an exponential tail, (K,); None where there is none."""
+    """The lower bound of an exponential tail, (K,); None if the activation has none."""
     if isinstance(activation, ELU | CELU):
         return -shape["alpha"]
     if isinstance(activation, SELU):
@@ -105,7 +105,7 @@ def _deviations(h: Tensor) -> Tensor:
 
 
 def _shares(place: str | None, dead_K: Tensor, pairs: int, units_KN: Tensor) -> dict[str, Tensor]:
-    """dead: how many of the pairs are."""
+    """The two columns of a place.  dead: the number of dead pairs among `pairs`."""
     return {
         at("dead_pairs", place): dead_K.double() / pairs,
         at("dead_units", place): units_KN.sum(dim=1).double() / units_KN.shape[1],

@@ -1,4 +1,4 @@
-"""What an activation does to small changes: its derivative at the pre-activations of a probe, or at any others.
+"""Derivatives of activations at the pre-activations of a probe, or at any other values.
 
 Legend: K runs, B examples, D units or channels, G sets of values that the activation passes on, * the pixels of a map.
 """
@@ -13,14 +13,16 @@ from plasticity_lab.activations.activation import Activation, Site
 from plasticity_lab.diagnostics.view import View
 
 FLAT = 1e-3
-"""Below it, in size, a derivative counts as 0.  Source: Section 4, where it bounds dead bands."""
+"""Derivatives with a smaller absolute value count as 0.  Source: Section 4, which bounds dead bands with it."""
 AT_ONCE = 2**16
-"""About how many derivatives are taken at a time: what is made of them stays near the processor, in little room."""
+"""Approximate number of derivatives computed at a time. Their temporary tensors then remain small and in the cache."""
 
 
 class Slopes(NamedTuple):
-    """Of one run's pre-activations at a place, as Python numbers: how many there are, how many of them have a
-    derivative that is nearly 0, how many lie below 0, and the sum of the derivatives at these.
+    """Counts over one run's pre-activations at a place, as Python numbers.
+
+    pairs: their number. flat: the number with a derivative near 0. negative: the number below 0. sum_of_negative: the
+    sum of the derivatives at the negative ones.
     """
 
     pairs: int
@@ -30,10 +32,10 @@ class Slopes(NamedTuple):
 
 
 def derivatives(activation: Activation, z: Tensor, site: Site) -> Tensor:
-    """∂h/∂z at each element of z (K, B, D, *), (G, K, B, D, *): of each value that the activation makes of it.
+    """∂h/∂z at each element of z (K, B, D, *), for each value that the activation makes of it: (G, K, B, D, *).
 
-    G is 1 of most, 2 of those that pass on two values for one (CReLU, Deep Fourier). Of those that make one value of
-    two (SwiGLU), z has both, and G is 1: each has its own derivative of the one value.
+    G is 1 for most activations, and 2 if two values are made of one (CReLU, Deep Fourier). Gated activations (SwiGLU)
+    make one value of two: z has both inputs, G is 1, and each input has its own derivative.
     """
     with torch.enable_grad():
         z = z.detach().requires_grad_()
@@ -50,12 +52,14 @@ def elementwise(activation: Activation) -> bool:
 
 
 def slopes(view: View, flat: float = FLAT) -> Mapping[str, list[Slopes]]:
-    """By unit name, of each run: counts over the probe's pre-activations."""
+    """By unit name, for each run: counts over the probe's pre-activations."""
     return view.once(("slopes", flat), lambda: _slopes(view, flat))
 
 
 def site_of(view: View, unit: str, run: int) -> Site:
-    """What the activation of one run is given at a place beside its input, in evaluation mode, with a run axis of 1."""
+    """The settings and learned parameters of one run's activation at a place, in evaluation mode, with a run axis
+    of 1.
+    """
     own = slice(run, run + 1)
     learned = view.model.learned_at(unit, view.parameters)
     return Site(
@@ -81,6 +85,6 @@ def _slopes(view: View, flat: float) -> Mapping[str, list[Slopes]]:
 def _counted(z: Tensor, derivative: Tensor, flat: float) -> Slopes:
     size = derivative[0].abs() if len(derivative) == 1 else derivative.square().sum(dim=0).sqrt()
     negative = z < 0
-    # Where it is multiplied, not chosen: a choice would take as long as all the rest.
+    # Multiplied, not indexed: indexing would take as long as everything else here.
     total = (derivative[0] * negative).sum(dtype=torch.float64) if len(derivative) == 1 else torch.tensor(float("nan"))
     return Slopes(z.numel(), int(torch.count_nonzero(size < flat)), int(torch.count_nonzero(negative)), total.item())

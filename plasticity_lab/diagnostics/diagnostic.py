@@ -1,4 +1,4 @@
-"""What a diagnostic is: it looks at a pack while it learns, and leaves columns; no number of the runs depends on it.
+"""The base class of all diagnostics. A diagnostic measures a pack while it learns, and never influences its runs.
 
 Legend: K runs.
 """
@@ -23,56 +23,61 @@ TASK, EPOCH = "task", "epoch"
 
 
 class Diagnostic(Component):
-    """Two verbs, `start` and `look`, and the columns that it leaves. It changes nothing but its own state.
+    """The base class of a diagnostic: the methods `start` and `look`, and the columns that it records.
 
-    Its settings are structure: all runs of a pack are looked at alike. Values are of each run alone, whatever the pack:
-    count in whole numbers, or take sums and means run by run (`torch.stack([f(own) for own in values.unbind()])`).
+    It changes nothing except its own state. Its settings are structure: equal for all runs of a pack. The values of a
+    run must not depend on the pack. So count in whole numbers, or take sums and means run by run (`torch.stack([f(own)
+    for own in values.unbind()])`).
     """
 
     requires: ClassVar[frozenset[str]] = frozenset({OBSERVED})
-    """What the agent must provide (`Agent.provides`): else the two are refused together."""
+    """The data that the agent must provide (`Agent.provides`). Other agents are refused together with this
+    diagnostic."""
 
     passes: float = 1.0
-    """About what a look takes beside the forward pass that all share, in such passes; plans price it by that."""
+    """The approximate cost of one measurement, in forward passes, without the forward pass that all diagnostics share.
+    Plans use it."""
 
     every: int | str = 1
-    """It looks each time this many epochs have ended, counted through the run; of an agent without epochs (PPO: a
-    rollout and its updates are one), this many of what its rows of the kind `epoch` are. TASK: when tasks end alone."""
+    """The number of epochs between measurements, counted through the run. For agents without epochs, the number of rows
+    of the kind `epoch` (PPO: a rollout and its updates). TASK: measure only at the ends of tasks."""
 
     @classmethod
     def composed(cls, members: Mapping[str, Component]) -> "Several":
-        """Several at once: each looks by itself."""
+        """Several diagnostics at once; each measures separately."""
         return Several(members)
 
     def columns(self, units: Sequence[Unit]) -> Sequence[Column]:
-        """What it measures: `of_epochs` and `of_tasks` make such columns.  units: of the network."""
+        """The columns that it measures, made by `of_epochs` or `of_tasks`.  units: the units of the network."""
         raise NotImplementedError
 
     def applies_to(self, model: Model) -> bool:
-        """Whether the network has what it measures; else it is left out, and so are its columns.
+        """Whether the network has the measured property. If not, the diagnostic and its columns are left out.
 
-        Raises ConfigError for a setting that names nothing of the network.
+        Raises ConfigError if a setting names a part that the network does not have.
         """
         return True
 
     def due(self, epoch: int | None) -> bool:
-        """Whether it looks when that epoch has ended; None: when a task has."""
+        """Whether it measures after that epoch; None: after a task."""
         return epoch is None or (isinstance(self.every, int) and (epoch + 1) % self.every == 0)
 
     def looks(self, epochs: int, tasks: int) -> int:
-        """How often it looks at a run with so many epochs and tasks; where it looks at epochs, tasks repeat those."""
+        """The number of measurements in a run of that many epochs and tasks. If it measures epochs, a task repeats the
+        last one.
+        """
         return epochs // self.every if isinstance(self.every, int) else tasks
 
     def column(self, name: str, title: str, unit: str = "", **more: Any) -> Column:
-        """A column that is looked at as `every` says: of epochs, or of tasks alone."""
+        """A column that is measured as `every` says: with epochs, or only at the ends of tasks."""
         return (of_tasks if self.every == TASK else of_epochs)(name, title, unit, **more)
 
     def start(self, view: View) -> dict[str, Tensor]:
-        """Its state before the first update, tensors (K, ...) by name, whose shapes never change."""
+        """Its state before the first update: tensors (K, ...) by name, with constant shapes."""
         return {}
 
     def look(self, view: View) -> Mapping[str, Tensor]:
-        """Values of its columns, name → (K,); a column that is left out is empty in this row.
+        """The values of its columns, name → (K,). A column that is left out is empty in this row.
 
         It may write into `view.state` in place, and into nothing else.
         """
@@ -87,7 +92,9 @@ class Several(Diagnostic):
 
 
 def interval(every: int | str) -> int | str:
-    """A setting `every` as `Diagnostic.every` has it: TASK, or a number of epochs; EPOCH is 1.  Raises ConfigError."""
+    """A setting `every` in the form of `Diagnostic.every`: TASK, or a number of epochs; EPOCH is 1.  Raises
+    ConfigError.
+    """
     if every == EPOCH:
         return 1
     if every == TASK:
@@ -100,22 +107,22 @@ def interval(every: int | str) -> int | str:
 
 
 def of_epochs(name: str, title: str, unit: str = "", **more: Any) -> Column:
-    """A column that is looked at when an epoch ends; a task's row repeats that of its last epoch.
+    """A column that is measured when an epoch ends; the row of a task repeats the value of its last epoch.
 
-    more: as `Measure` has them: scale, places, better, short.
+    more: fields of `Measure`: scale, places, better, short.
     """
     return Column(Measure(name, title, unit, **more), name, OF_EPOCHS)
 
 
 def of_tasks(name: str, title: str, unit: str = "", **more: Any) -> Column:
-    """A column that is looked at when a task ends."""
+    """A column that is measured when a task ends."""
     return Column(Measure(name, title, unit, **more), name, OF_TASKS)
 
 
 def columns_of(diagnostics: Mapping[str, Diagnostic], units: Sequence[Unit]) -> list[Column]:
-    """Those of all, as a journal takes them: made of rows called `<diagnostic>.<column>`.
+    """The columns of all diagnostics, in the form of a journal: each reads from rows named `<diagnostic>.<column>`.
 
-    Raises ConfigError for a column of another sort, and for one that two of them have.
+    Raises ConfigError for a column of another sort, and if two diagnostics have a column of the same name.
     """
     found: dict[str, Column] = {}
     for name, diagnostic in diagnostics.items():
@@ -133,7 +140,7 @@ def columns_of(diagnostics: Mapping[str, Diagnostic], units: Sequence[Unit]) -> 
 
 
 def check_columns(columns: Iterable[Column], others: Iterable[str]) -> None:
-    """Raises ConfigError where a diagnostic's column has the name of one that the runs have without it."""
+    """Raises ConfigError if a diagnostic's column has the name of a column that the runs have already."""
     taken = set(others)
     for column in columns:
         if column.name in taken:

@@ -1,4 +1,4 @@
-"""Dormant units by expert: what resets of experts go by.
+"""Dormant units by expert: the criterion of resets of experts.
 
 Legend: K runs, B examples, E experts, D units of each, P slots.
 """
@@ -20,10 +20,11 @@ TINY = 1e-9
 
 
 class DormantExperts(Diagnostic):
-    """Of each expert the share of units with a mean |h|, over the probe and the slots, of at most τ of the mean of its
-    units: the score of `intervention=reset_experts`, of one batch. Of heads that have experts.
+    """The share of dormant units of each expert. A unit is dormant if its mean |h| is at most τ of its expert's mean.
 
-    Source: Sokar et al. 2025, Section 6 (the fraction of dormant neurons, by which experts are chosen to be reset).
+    The mean |h| is over the probe and the slots. It is the score of `intervention=reset_experts`, for one batch. It
+    applies to heads with experts. Source: Sokar et al. 2025, Section 6 (the fraction of dormant neurons, which selects
+    the experts to reset).
     """
 
     passes = 0.2
@@ -33,11 +34,11 @@ class DormantExperts(Diagnostic):
         self.tau = check("diagnostics.tau", tau, at_least=0)
 
     def applies_to(self, model: Model) -> bool:
-        """Where there are experts."""
+        """Whether the network has experts."""
         return any(unit.kind == "expert" for unit in model.units)
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
-        """Of all experts together, and of each, from 1."""
+        """Columns of all experts together, and of each expert, numbered from 1."""
         more = {"scale": 100.0, "places": 2, "better": "less"}
         experts = next((unit.produced[0] for unit in units if unit.kind == "expert"), 0)
         each = [
@@ -54,6 +55,6 @@ class DormantExperts(Diagnostic):
         return {"dormant_experts": run_by_run(lambda own: own.mean(), shares_KE), **each}
 
     def _shares(self, own: Tensor) -> Tensor:
-        """Of one run: h (B, E, *, D) → (E,)."""
+        """The shares of one run: h (B, E, *, D) → (E,)."""
         size_ED = own.abs().movedim(1, 0).flatten(1, -2).mean(dim=1).double()
         return (size_ED <= self.tau * (size_ED.mean(dim=1, keepdim=True) + TINY)).sum(dim=1).double() / size_ED.shape[1]

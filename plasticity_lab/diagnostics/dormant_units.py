@@ -20,8 +20,8 @@ TINY = 1e-9
 class DormantUnits(UnitShares):
     """The share of units with a score of at most τ: mean |h| over the probe, divided by the layer's mean of it.
 
-    For a channel the mean includes pixels; for a unit that passes on several values it includes these. It is the score
-    by which `intervention=redo` resets. Source: Sokar et al. 2023.
+    For a channel the mean includes pixels; for a unit that passes on several values it includes these.
+    `intervention=redo` resets units by the same score. Source: Sokar et al. 2023.
     """
 
     passes = 0.2

@@ -1,4 +1,4 @@
-"""Duplicate units: how many say the same as another unit of their layer.
+"""Duplicate units: how many have the same output as another unit of their layer.
 
 Legend: K runs, R examples (of channels: and pixels), V values that a place passes on, M values of a unit, N units.
 """
@@ -16,11 +16,11 @@ from plasticity_lab.networks.network import Unit
 
 
 class DuplicateUnits(UnitShares):
-    """The share of units whose outputs have the direction of those of an earlier unit of the layer.
+    """The share of units with outputs in the same direction as the outputs of an earlier unit of the layer.
 
     Two units are the same if the cosine between their outputs h over the probe (and the pixels, and all values of a
-    unit) is at least `similarity`. Of n units that are the same, n − 1 are duplicates. A unit whose outputs are all 0
-    is no duplicate: it is dead. Source: the definition is ours.
+    unit) is at least `similarity`. If n units are the same, n − 1 are duplicates. A unit with only zero outputs is no
+    duplicate: it is dead. Source: the definition is ours.
     """
 
     passes = 0.5

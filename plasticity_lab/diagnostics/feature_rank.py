@@ -17,12 +17,12 @@ from plasticity_lab.records.measures import Column
 
 
 class FeatureRank(Diagnostic):
-    """Three ranks of the matrix (examples × numbers) of what the last hidden layer gives on the probe, not centred.
+    """Three ranks of the matrix (examples × numbers) of the last hidden layer's outputs on the probe, not centred.
 
-    With singular values σ: `effective_rank` exp(−Σ p ln p), p = σ / Σσ (Roy and Vetterli 2007); `stable_rank`
-    Σσ² / σ₁²; `srank` the least k with σ₁ + … + σ_k ≥ (1 − δ) Σσ (Kumar et al. 2021, arXiv 2010.14498). Where several
-    layers stand before outputs (those of an actor and of a critic), the mean of theirs; where experts do, what all of
-    their units give in all slots. All are 0 where all numbers are, and empty where one is not finite.
+    With singular values σ: `effective_rank` exp(−Σ p ln p), p = σ / Σσ (Roy and Vetterli 2007); `stable_rank` Σσ² /
+    σ₁²; `srank` the least k with σ₁ + … + σ_k ≥ (1 − δ) Σσ (Kumar et al. 2021, arXiv 2010.14498). If several layers
+    lead to outputs (an actor's and a critic's), each rank is the mean over these layers. Experts' units count with all
+    of their slots. All ranks are 0 if all numbers are 0, and empty if a number is not finite.
     """
 
     passes = 0.5
@@ -32,7 +32,7 @@ class FeatureRank(Diagnostic):
         self.delta = check("diagnostics.delta", delta, above=0, below=1)
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
-        """Of the network."""
+        """The columns of the network."""
         names = {"effective_rank": "Effective rank", "stable_rank": "Stable rank", "srank": "srank"}
         more = {"places": 1, "better": "more"}
         return [self.column(name, f"{title} of the features", "rank", **more) for name, title in names.items()]
@@ -46,7 +46,7 @@ class FeatureRank(Diagnostic):
         return dict(zip(("effective_rank", "stable_rank", "srank"), mean.unbind(dim=1), strict=True))
 
     def _ranks(self, own_BD: Tensor) -> Tensor:
-        """Of one run, (3,)."""
+        """The ranks of one run, (3,)."""
         matrix = own_BD.double().contiguous()
         if not bool(matrix.isfinite().all()):
             return matrix.new_full((3,), float("nan"))
@@ -67,6 +67,6 @@ def stable_rank(values_S: Tensor) -> Tensor:
 
 
 def srank(values_S: Tensor, delta: float) -> Tensor:
-    """The least k whose first k values make up 1 − δ of the sum, ().  values: the largest first."""
+    """The least k such that the first k values make up 1 − δ of the sum, ().  values: the largest first."""
     below = (values_S.cumsum(0) < (1 - delta) * values_S.sum()).sum()
     return torch.where(values_S.sum() > 0, below + 1, 0).double()

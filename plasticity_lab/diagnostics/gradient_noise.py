@@ -18,11 +18,11 @@ from plasticity_lab.records.measures import Column
 
 
 class GradientNoise(Diagnostic):
-    """‖ḡ‖² / (Σ ‖gᵢ − ḡ‖² / (B − 1)): the mean gradient over the probe beside the variance of its examples' own, of all
-    weights and biases of linear layers and convolutions.
+    """The signal-to-noise ratio of the gradient, ‖ḡ‖² / (Σ ‖gᵢ − ḡ‖² / (B − 1)).
 
-    Empty where there is no noise. Source: Appendix B records the gradient's signal-to-noise ratio and leaves its
-    definition open.
+    ḡ is the mean gradient over the probe, gᵢ the gradient of one example, by all weights and biases of linear layers
+    and convolutions. Empty if the noise is 0. Source: Appendix B records the gradient's signal-to-noise ratio and
+    leaves its definition open.
     """
 
     passes = 4.5
@@ -35,7 +35,7 @@ class GradientNoise(Diagnostic):
         return bool(with_gram(model))
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
-        """Of the network."""
+        """The column of the network."""
         return [self.column("gradient_snr", "Gradient, signal to noise", "signal / noise", better="more")]
 
     def look(self, view: View) -> dict[str, Tensor]:
@@ -44,7 +44,7 @@ class GradientNoise(Diagnostic):
 
 
 def signal_to_noise(gram_BB: Tensor) -> Tensor:
-    """Of one run, from the inner products of its examples' gradients, ()."""
+    """The ratio of one run, (), from the inner products of its examples' gradients."""
     examples = len(gram_BB)
     signal = gram_BB.sum() / examples**2
     noise = (gram_BB.diagonal().sum() - examples * signal) / (examples - 1)

@@ -20,12 +20,13 @@ from plasticity_lab.records.measures import Column
 
 
 class GradientRank(Diagnostic):
-    """The least number of singular values that make up a `share` of their sum: `gradient_rank` of the Gram matrix
-    M = GᵀG of the examples' gradients, `gradient_root_rank` of G itself, whose singular values are the roots of M's.
-    The two differ.
+    """The least number of singular values that make up a `share` of their sum, for two matrices.
 
-    layer: a linear layer or a convolution, of which the weights count; auto: the second linear layer (fc1 → fc2); all:
-    weights and biases of all of them together. Source: Appendix B.7.2, which takes M and 0.99; of 256 examples.
+    `gradient_rank` uses the Gram matrix M = GᵀG of the examples' gradients, `gradient_root_rank` uses G. The singular
+    values of G are the roots of M's, and the two ranks differ.
+
+    layer: a linear layer or a convolution (its weights count); auto: the second linear layer (fc1 → fc2); all: weights
+    and biases of all of them together. Source: Appendix B.7.2, which takes M and 0.99, for 256 examples.
     """
 
     passes = 4.5
@@ -36,13 +37,13 @@ class GradientRank(Diagnostic):
         self.share = check("diagnostics.share", share, above=0, below=1)
 
     def applies_to(self, model: Model) -> bool:
-        """Raises ConfigError where the network has no such layer."""
+        """Raises ConfigError if the network has no such layer."""
         known = with_gram(model)
         check_named("diagnostics.layer", self.layer, [AUTO, ALL, *known])
         return bool(known)
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
-        """Of the layer."""
+        """The columns of the layer."""
         return [
             self.column("gradient_rank", "Rank of the gradients (Gram)", "rank (Gram)", places=1, better="more"),
             self.column("gradient_root_rank", "Rank of the gradients", "rank (gradients)", places=1, better="more"),
@@ -58,7 +59,7 @@ class GradientRank(Diagnostic):
         return dict(zip(("gradient_rank", "gradient_root_rank"), ranks.unbind(dim=1), strict=True))
 
     def _ranks(self, gram_BB: Tensor) -> Tensor:
-        """Of one run, (2,)."""
+        """The ranks of one run, (2,)."""
         if not bool(gram_BB.isfinite().all()):
             return gram_BB.new_full((2,), float("nan"))
         values = torch.linalg.eigvalsh(gram_BB.contiguous()).flip(0).clamp(min=0)
@@ -67,4 +68,4 @@ class GradientRank(Diagnostic):
 
 
 ROUNDING = 1e-13
-"""Below it, beside the largest, an eigenvalue is a rounding error, whose root would count."""
+"""An eigenvalue below this share of the largest is a rounding error; its root would otherwise count."""

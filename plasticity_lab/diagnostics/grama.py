@@ -23,7 +23,7 @@ class GraMa(UnitShares):
     divided by the layer's mean of it.
 
     For a channel the mean includes pixels; for a unit that passes on several values it includes these. Source: Liu et
-    al. 2025, arXiv 2505.24061, whose abstract we have read, not its code; the threshold is ours.
+    al. 2025, arXiv 2505.24061. We have read the abstract, not the code; the threshold is ours.
     """
 
     passes = 2.0

@@ -26,12 +26,11 @@ SMALL = "slope_small"
 
 
 class LearnedSlopes(Diagnostic):
-    """Quantiles of the negative slopes, of the whole network and of each place, linear between two values.
+    """Quantiles of the negative slopes, for the whole network and each place, with linear interpolation.
 
-    And the share of slopes below `small`, which the caption of Figure C2 calls ε and leaves open: here Section 4's.
-
-    Slopes of scope `neuron` are one a unit or channel, of `layer` one a place, of `global` one. Source: Appendix C.2,
-    Figures C2 and C3, which show the course of every slope.
+    A further column is the share of slopes below `small`. The caption of Figure C2 calls it ε and leaves it open; the
+    default is the value of Section 4. Slopes of scope `neuron` are one a unit or channel, of `layer` one a place, of
+    `global` one. Source: Appendix C.2, Figures C2 and C3, which show the course of every slope.
     """
 
     passes = 0.0
@@ -41,11 +40,11 @@ class LearnedSlopes(Diagnostic):
         self.small = check("diagnostics.small", small, above=0)
 
     def applies_to(self, model: Model) -> bool:
-        """Of activations that learn their slope."""
+        """Whether the activation learns its slope."""
         return isinstance(model.activation, PReLU | BoundedPReLU)
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
-        """Of the whole network, and of each place."""
+        """Columns of the whole network, and of each place."""
         found = [
             column
             for part in QUANTILES
@@ -71,7 +70,7 @@ class LearnedSlopes(Diagnostic):
         return {name: torch.stack(values) for name, values in found.items()}
 
     def _slopes(self, view: View, unit: Unit, run: int) -> Tensor:
-        """Of one run at a place, (n,) float64: the derivative at −1, in the order of the units."""
+        """The slopes of one run at a place, (n,) float64: the derivative at −1, in the order of the units."""
         site = site_of(view, unit.name, run)
         width = max(value.shape[1] for value in site.learned.values())
         like = next(iter(site.learned.values()))

@@ -87,7 +87,7 @@ class ModuleConv2d(StackedConv2d):
 class OtherLayer:
     """A layer of unknown structure: diagnostics know only the gradient by its output.
 
-    forward: of the module, which reads the module's parameters.
+    forward: the module's forward function, which reads the module's parameters.
     """
 
     name: str
@@ -129,7 +129,7 @@ def settings_of(own: nn.Module) -> dict[str, Any]:
 def layer_of(
     name: str, own: nn.Module, shape: tuple[int, ...], examples: int
 ) -> ModuleLinear | ModuleConv2d | OtherLayer:
-    """A module of `LAYERS` as one of our layers.  shape: of its input. examples: B."""
+    """A module of `LAYERS` as one of our layers.  shape: the shape of its input. examples: B."""
     return _looked_into(name, own, shape, examples) or OtherLayer(name, own.forward)
 
 

@@ -1,4 +1,4 @@
-"""A torch module as what diagnostics know: layers, places of units, and a forward pass that can be tapped.
+"""A torch module in the form that diagnostics use: layers, places of units, and a forward pass with taps.
 
 Legend: B examples, * the shape of one example. The run axis has one run.
 """
@@ -29,12 +29,12 @@ from plasticity_lab.stacking.run_axis import on_run_axis
 
 
 class ModuleNetwork:
-    """What diagnostics ask of a `Model`, of one module.
+    """The part of the interface of `Model` that diagnostics use, for one torch module.
 
-    x: a batch (B, *); a pass of it finds layers and activations. An activation module that is called
-    several times makes a place at each call. Raises InputError if the module has no activation module, or activations
-    of several kinds or settings; if it calls a layer twice, or uses one parameter at several places; if it computes
-    an activation by a function; and if units are not the second axis of an activation's input.
+    x: a batch (B, *); a forward pass with it finds layers and activations. Each call of an activation module is a
+    place. Raises InputError in these cases: the module has no activation module, or activations of several kinds or
+    settings; it calls a layer twice, or uses one parameter at several places; it computes an activation by a function;
+    or units are not the second axis of an activation's input.
     """
 
     def __init__(self, module: nn.Module, x: Tensor) -> None:
@@ -60,15 +60,15 @@ class ModuleNetwork:
         return list(self.design.units)
 
     def start(self, seeds: Any, device: torch.device) -> dict[str, Tensor]:
-        """The names of its parameters, with what they are now."""
+        """The present values of the module's parameters, by name."""
         return self.parameters()
 
     def parameters(self) -> dict[str, Tensor]:
-        """The module's, with a run axis of one."""
+        """The module's parameters, with a run axis of one."""
         return {name: value.detach().unsqueeze(0) for name, value in self.module.named_parameters()}
 
     def owner(self, parameter: str) -> None:
-        """There is one body."""
+        """None: there is only one environment."""
         return None
 
     def learned_at(self, unit: str, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -77,14 +77,16 @@ class ModuleNetwork:
         return {"slope": parameters[f"{site}.weight"]} if isinstance(self.activation, PReLU) else {}
 
     def settings(self) -> dict[str, Mapping[str, Tensor]]:
-        """As a view has them."""
+        """The settings in the form of `View.settings`."""
         like = next(self.module.parameters())
         return {"activation": on_run_axis([self.activation], like.device, like.dtype)}
 
     def forward_pass(
         self, parameters: Mapping[str, Tensor], x: Tensor, before: dict[str, Tensor] | None = None
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """The outputs and the activations by place, (1, B, *), and where they are asked for what these were given."""
+        """The outputs and the activations by place, (1, B, *). If `before` is given, writes the activations' inputs
+        into it.
+        """
         hidden: dict[str, Tensor] = {}
 
         def activate(site: int, z: Tensor) -> Tensor:
@@ -97,7 +99,7 @@ class ModuleNetwork:
         return self.network.forward(self.design, parameters, x, activate, ""), hidden
 
     def forward(self, *given: Any, **more: Any) -> Any:
-        """As `Model.forward` where a view asks; as `Network.forward` where it goes on with the design's layers."""
+        """Like `Model.forward` if a view calls it; like `Network.forward` if the first argument is a `Design`."""
         if isinstance(given[0], Design):
             return self._through(*given)
         parameters, _, x = given[:3]

@@ -1,4 +1,4 @@
-"""The effective negative slope: what of a gradient passes below zero, under each law of the pre-activation.
+"""The effective negative slope: the mean derivative below zero, under each law of the pre-activation.
 
 Legend: K runs, P points of a quadrature, D units or channels.
 """
@@ -22,18 +22,18 @@ from plasticity_lab.records.measures import Column
 
 POINTS = 128
 FARTHEST = 12.0
-"""Behind it, in standard deviations, a half-normal has less than 10⁻³² of its mass."""
+"""In standard deviations: beyond it, a half-normal has less than 10⁻³² of its mass."""
 
 
 class NegativeSlope(Diagnostic):
-    """s̄ = E[φ′(z) | z < 0] in evaluation mode, under three laws of z, since they differ: ELU with α = 3.9 has 2.04
-    under a half-normal, 1.24 where z is uniform on (−3, 0), and 0.39 on (−10, 0).
+    """s̄ = E[φ′(z) | z < 0] in evaluation mode, under three laws of z.
 
-    `slope_half_normal`: −z is the size of a standard normal. `slope_uniform`: z is uniform on (−`span`, 0). Both are
-    means over units where each has a slope of its own, then over layers by their units. `slope_probe`: the mean over
-    those of the probe's pre-activations that are negative, of each place too; empty where none is.
-
-    Source: Section 3, which leaves the law open. Of activations that make one value of one pre-activation alone.
+    The laws differ: for ELU with α = 3.9, s̄ is 2.04 under a half-normal, 1.24 for z uniform on (−3, 0), and 0.39 on
+    (−10, 0). `slope_half_normal`: −z is the absolute value of a standard normal. `slope_uniform`: z is uniform on
+    (−`span`, 0). Both are means over a place's units if each unit has a separate slope; then over places, weighted by
+    their units. `slope_probe`: the mean over the negative pre-activations of the probe, also for each place; empty if
+    none is negative. Source: Section 3, which leaves the law open. Only for activations that make one value of one
+    pre-activation.
     """
 
     passes = 1.5
@@ -43,11 +43,11 @@ class NegativeSlope(Diagnostic):
         self.span = check("diagnostics.span", span, above=0)
 
     def applies_to(self, model: Model) -> bool:
-        """Where the activation has a slope: not of CReLU, Deep Fourier and SwiGLU."""
+        """Whether the activation has a slope: CReLU, Deep Fourier and SwiGLU have none."""
         return elementwise(model.activation)
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
-        """Of the whole network, and under the probe's own law of each place."""
+        """Columns of the whole network, and for the probe's law columns of each place."""
         return [
             self.column("slope_half_normal", "Negative slope, half-normal", "s̄, half-normal", places=3),
             self.column("slope_uniform", f"Negative slope, uniform to −{self.span:g}", "s̄, uniform", places=3),
@@ -66,7 +66,7 @@ class NegativeSlope(Diagnostic):
         return {name: torch.tensor(each, dtype=torch.float64) for name, each in values.items()}
 
     def _under(self, view: View, run: int, points: Tensor, weights: Tensor) -> float:
-        """Of one run: the mean over all units of Σ weights φ′(points), float64."""
+        """The value for one run: the mean over all units of Σ weights φ′(points), float64."""
         total, count = 0.0, 0
         for unit in view.units:
             width = unit.activated[0]
@@ -83,7 +83,7 @@ class NegativeSlope(Diagnostic):
 
 @cache
 def half_normal() -> tuple[Tensor, Tensor]:
-    """Points below 0 and weights whose sum is 1, (P,) float64: Gauss–Legendre under the density of −|N(0, 1)|."""
+    """Points below 0 and weights with sum 1, (P,) float64: Gauss–Legendre under the density of −|N(0, 1)|."""
     points, weights = _gauss_legendre(FARTHEST)
     density = torch.tensor([exp(-(z**2) / 2) * sqrt(2 / pi) for z in points.tolist()], dtype=torch.float64)
     return points, weights * density
@@ -91,18 +91,18 @@ def half_normal() -> tuple[Tensor, Tensor]:
 
 @cache
 def uniform(span: float) -> tuple[Tensor, Tensor]:
-    """The same of a law that is uniform on (−span, 0)."""
+    """The same for the uniform law on (−span, 0)."""
     points, weights = _gauss_legendre(span)
     return points, weights / span
 
 
 def _gauss_legendre(span: float) -> tuple[Tensor, Tensor]:
-    """On (−span, 0)."""
+    """Points and weights of the Gauss–Legendre quadrature on (−span, 0)."""
     points, weights = np.polynomial.legendre.leggauss(POINTS)
     return torch.from_numpy((points - 1) * span / 2), torch.from_numpy(weights * span / 2)
 
 
 def _mean(places: Sequence) -> float:
-    """NaN where no pre-activation is negative."""
+    """The mean slope over the negative pre-activations; NaN if there are no negative ones."""
     count = sum(own.negative for own in places)
     return sum(own.sum_of_negative for own in places) / count if count else float("nan")

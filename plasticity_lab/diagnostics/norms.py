@@ -14,11 +14,11 @@ from plasticity_lab.records.measures import Column
 
 
 class Norms(Diagnostic):
-    """Euclidean norms over all active parameters: of themselves, and of the gradient of the mean loss on the probe; and
-    `update_norm`, by how far those that all bodies share have moved since the look before, or since the run began.
+    """Euclidean norms of all active parameters, and of the gradient of the mean loss on the probe; and `update_norm`.
 
-    Source: Appendix C.1 has gradient norms, which it says are scaled; these are not. State: a copy of the parameters,
-    which is in every checkpoint.
+    `update_norm` is the distance that the parameters shared by all environments have moved since the last measurement
+    (first: since the start of the run). Source: Appendix C.1 has gradient norms, which it says are scaled; these are
+    not. State: a copy of the parameters, which is in every checkpoint.
     """
 
     passes = 2.0
@@ -27,12 +27,12 @@ class Norms(Diagnostic):
         self.every = interval(every)
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
-        """Of the network."""
+        """The columns of the network."""
         titles = {"weight": "Norm of the weights", "gradient": "Norm of the gradient", "update": "Norm of the updates"}
         return [self.column(f"{name}_norm", title, title[8:]) for name, title in titles.items()]
 
     def start(self, view: View) -> dict[str, Tensor]:
-        """The parameters that all bodies share."""
+        """The parameters that all environments share."""
         return shared_parameters(view)
 
     def look(self, view: View) -> dict[str, Tensor]:
@@ -45,7 +45,7 @@ class Norms(Diagnostic):
 
 
 def norm_of(values: Mapping[str, Tensor]) -> Tensor:
-    """Of all numbers of each run together, (K,) float64."""
+    """The Euclidean norm over all entries of each run, (K,) float64."""
     squares = [
         torch.stack([own.reshape(-1).double().square().sum() for own in value.unbind()]) for value in values.values()
     ]
@@ -53,5 +53,5 @@ def norm_of(values: Mapping[str, Tensor]) -> Tensor:
 
 
 def shared_parameters(view: View) -> dict[str, Tensor]:
-    """A copy of those that no body has alone: of one body all."""
+    """A copy of all parameters, except the ones that belong to one of several environments."""
     return {name: value.detach().clone() for name, value in view.parameters.items() if view.model.owner(name) is None}

@@ -152,9 +152,9 @@ def _probe(loader: Iterable[Any], most: int) -> tuple[Tensor, Tensor]:
 
 @contextmanager
 def _as_it_was(module: nn.Module) -> Iterator[None]:
-    """In evaluation mode while it lasts, and afterwards in its earlier modes and with its earlier numbers.
+    """In evaluation mode inside the context; afterwards the module's earlier modes and values are restored.
 
-    Whatever the caller has set, gradients are on inside, and products in the type of the parameters.
+    Inside, gradients are enabled and autocast is off, regardless of the caller's settings.
     """
     modes = [(own, own.training) for own in module.modules()]
     kept = [(value, value.detach().clone()) for value in (*module.parameters(), *module.buffers())]
@@ -175,7 +175,7 @@ def _as_it_was(module: nn.Module) -> Iterator[None]:
 
 
 def _outputs(module: nn.Module, x: Tensor) -> Tensor:
-    """The module's own.  Raises InputError if they are none of each example alone, the same whenever it is asked."""
+    """The module's outputs.  Raises InputError if an output depends on other examples, or differs between two calls."""
 
     def outputs(x: Tensor) -> Tensor:
         try:
@@ -262,7 +262,9 @@ def called(loss: Loss, outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def _without_reduction(loss: nn.Module, outputs: Tensor, targets: Tensor) -> Loss:
-    """Raises InputError if the given loss is not the mean, or the sum, of its examples' losses."""
+    """The loss without its reduction. Raises InputError if the given loss is not the mean or sum of its examples'
+    losses.
+    """
     bare = copy.copy(loss)
     bare.reduction = "none"  # pyright: ignore[reportArgumentType]
 

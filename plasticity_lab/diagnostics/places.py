@@ -21,7 +21,7 @@ from plasticity_lab.stacking.normed import linear_of
 
 AUTO, ALL = "auto", "all"
 SHARE: Mapping[str, Any] = {"scale": 100.0, "places": 2, "better": "less"}
-"""How columns of shares are shown: as percentages of which fewer are better."""
+"""The display of columns of shares: percentages, smaller is better."""
 
 
 class UnitShares(Diagnostic):
@@ -42,7 +42,7 @@ class UnitShares(Diagnostic):
         raise NotImplementedError
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
-        """Of the whole network, and of each place."""
+        """Columns of the whole network, and of each place."""
         return columns_at(self, units, *self.named, **SHARE)
 
     def look(self, view: View) -> dict[str, Tensor]:
@@ -58,14 +58,14 @@ class UnitShares(Diagnostic):
 
 
 def at(name: str, place: str | None) -> str:
-    """The name of a column at a place; None: of the whole network."""
+    """The name of a column at a place; None: the column of the whole network."""
     return name if place is None else f"{name}_{place}"
 
 
 def columns_at(
     diagnostic: Diagnostic, units: Sequence[Unit], name: str, title: str, unit: str = "", **more: Any
 ) -> list[Column]:
-    """Columns of one number: of the whole network, and of each place.  unit and more: see `Measure`."""
+    """Columns of one number for the whole network and for each place.  unit and more: see `Measure`."""
     titles = {None: title, **{each.name: f"{title}, {each.name}" for each in units}}
     return [diagnostic.column(at(name, place), of, unit, **more) for place, of in titles.items()]
 
@@ -111,7 +111,7 @@ def with_gram(model: Model) -> list[str]:
 
 
 def auto_layer(model: Model) -> str:
-    """The second linear layer that all bodies use, which leads from fc1 to fc2 (Appendix B), or the only one."""
+    """The second linear layer that all environments use, which leads from fc1 to fc2 (Appendix B), or the only one."""
     linear = [
         layer.name
         for layer in model.design.layers

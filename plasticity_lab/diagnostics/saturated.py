@@ -1,4 +1,4 @@
-"""Saturation: how many pre-activations lie where the activation is flat, whatever its family."""
+"""Saturation: the share of pre-activations in flat parts of the activation, for any family."""
 
 from collections.abc import Sequence
 
@@ -15,10 +15,10 @@ from plasticity_lab.records.measures import Column
 
 
 class Saturated(Diagnostic):
-    """The share of pairs (unit, example) at which |φ′(z)| < `flat`, in evaluation mode.
+    """The share of pairs (unit, example) with |φ′(z)| < `flat`, in evaluation mode.
 
-    Of channels each pixel is a pair. Where a unit passes on several values, the size of its derivative is √Σ φ′²: of
-    Deep Fourier it is always 1. Source: Section 4 and Appendix D, whose shocks are measured by it.
+    For channels, each pixel is a pair. If a unit passes on several values, its derivative has the size √Σ φ′²; for Deep
+    Fourier this is always 1. Source: Section 4 and Appendix D, which measures its shocks by it.
     """
 
     passes = 1.5
@@ -28,7 +28,7 @@ class Saturated(Diagnostic):
         self.flat = check("diagnostics.flat", flat, above=0)
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
-        """Of the whole network, and of each place."""
+        """Columns of the whole network, and of each place."""
         more = {"scale": 100.0, "places": 2, "better": "less"}
         return columns_at(self, units, "saturated", "Saturated pairs", "% of pairs (φ′)", **more)
 

@@ -19,7 +19,7 @@ from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
 
 AT_ONCE = 16
-"""Number of examples whose patches are held in memory at a time."""
+"""Number of examples with patches in memory at a time."""
 
 
 class OfLayer(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a diagnostic is shown of a pack while it learns.
+"""The view of a learning pack that diagnostics receive.
 
 Legend: K runs, B examples, D numbers of an example, O numbers of an output, * the shape of one example at a unit.
 """
@@ -21,16 +21,18 @@ HeldOut = Callable[[int], Iterable[tuple[Tensor, Tensor]]]
 """At most that many of a task's held-out examples, evenly spread over them, some at a time: inputs as floats (K, B, D)
 and labels (K, B). B is a multiple of 4."""
 OBSERVED = "how the network stands"
-"""What an agent provides to diagnostics at all (`Agent.provides`): a view with a probe and a loss."""
+"""In `Agent.provides`: the agent gives diagnostics a view with a probe and a loss."""
 HELD_OUT = "a task's held-out examples"
-"""What a diagnostic that looks at them requires of the agent (`Diagnostic.requires`)."""
+"""In `Diagnostic.requires`: the diagnostic reads a task's held-out examples."""
 
 
 Kept = TypeVar("Kept")
 
 
 class Passed(NamedTuple):
-    """A forward pass: outputs, name → (K, B, O); by unit name what the activation was given, and gave, (K, B, *)."""
+    """A forward pass. outputs: name → (K, B, O). before, hidden: input and output of the activation by unit name, (K,
+    B, *).
+    """
 
     outputs: Tensors
     before: Tensors
@@ -39,19 +41,18 @@ class Passed(NamedTuple):
 
 @dataclass(frozen=True)
 class View:
-    """A pack as it stands. Only `state` may be changed.
+    """The present state of a pack. Only `state` may be changed.
 
-    model: the network's functions, its layers and units. parameters: those that are active, (K, ...). settings: on
-    the run axis, part ("activation", "agent", …) → name → (K,). seeds: the runs' init_seeds, for random numbers of
-    a diagnostic's own: `host_stream(seed, purpose, view.task)`. losses_of: the agent's loss, example by example, as
-    a function that can be differentiated twice. probe: a fixed batch as the loss takes it, "x" (K, B, D) and what
-    else it reads; all rows count alike, and B is a multiple of 4. Empty before an agent that acts has seen
-    anything. held_out: of the task, where the agent has such examples. factor: (), by which pre-activations are
-    multiplied in the epoch that has ended; None where nothing perturbs it. body: the active one, None where there
-    is one alone. task: position of the one that is learned. epoch: the one that has ended, counted through the run
-    from 0; None at the start and where a task has ended. state: what the diagnostic's `start` returned, (K, ...) by
-    name; it is checkpointed as it is. found: what `once` has made, which all diagnostics share that look at the
-    same moment.
+    model: the network's functions, its layers and units. parameters: the active ones, (K, ...). settings: on the run
+    axis, part ("activation", "agent", …) → name → (K,). seeds: the runs' init_seeds, for a diagnostic's random numbers:
+    `host_stream(seed, purpose, view.task)`. losses_of: the agent's loss for each example, a function that can be
+    differentiated twice. probe: a fixed batch in the form that the loss takes: "x" (K, B, D) and its other inputs. All
+    rows have equal weight, and B is a multiple of 4. It is empty until an acting agent has seen data. held_out: the
+    task's held-out examples, if the agent has them. factor: (), the factor on pre-activations in the epoch that has
+    ended; None without a perturbation. body: the active environment; None if there is only one. task: position of the
+    current task. epoch: the epoch that has ended, counted through the run from 0; None at the start and at the end of a
+    task. state: the result of the diagnostic's `start`, (K, ...) by name; checkpoints store it unchanged. found: the
+    results of `once`, shared by all diagnostics at the same moment.
     """
 
     model: Model
@@ -70,7 +71,7 @@ class View:
 
     @property
     def units(self) -> list[Unit]:
-        """The model's units but those of idle bodies."""
+        """The units of the model, without the units of idle environments."""
         return [unit for unit in self.model.units if taking_part(unit, self.parameters)]
 
     def forward(self, x_KBD: Tensor | None = None) -> Passed:
@@ -84,11 +85,12 @@ class View:
         return Passed(outputs, before, hidden)
 
     def once(self, key: Any, make: Callable[[], Kept]) -> Kept:
-        """What `make` returns, made once for all diagnostics that look at these parameters at this moment.
+        """The result of `make`, computed once for all diagnostics that measure these parameters at this moment.
 
-        key: what it is called, another one for what depends on a setting. Whoever takes it must leave it as it is.
+        key: the name of the result; if the result depends on a setting, the key must too. Callers must not change the
+        result.
         """
-        # Kept with what it was made of: a view of other parameters, or of another probe, must not be given it.
+        # Stored with its inputs: a view of other parameters, or of another probe, must not receive this result.
         made_of = (self.parameters, self.probe)
         known = self.found.get(key)
         if known is None or any(ours is not theirs for ours, theirs in zip(made_of, known[0], strict=True)):
@@ -102,5 +104,5 @@ class View:
 
     def loss(self, parameters: Tensors | None = None) -> Tensor:
         """The mean of `losses` for each run, (K,). Summed over the runs, it leaves each its own gradient."""
-        # Run by run: how torch adds up a mean may depend on how many of them it is asked for.
+        # Run by run: torch's order of summation in a mean may depend on the number of runs.
         return torch.stack([losses.mean() for losses in self.losses(parameters).unbind()])
