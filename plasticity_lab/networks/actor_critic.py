@@ -1,4 +1,4 @@
-"""The multi-headed network of continual reinforcement learning: what each body needs around a trunk that all share.
+"""The multi-headed network of continual reinforcement learning: a shared trunk, and adapters and heads per environment.
 
 Legend: K runs, B examples, D numbers of an observation, O numbers of an output.
 """
@@ -19,22 +19,22 @@ from plasticity_lab.stacking.linear import StackedLinear
 
 INITS = ("default", "kaiming", "lecun", "orthogonal")
 ORTHOGONAL_GAINS = {None: sqrt(2), "policy": 0.01, "value": 1.0}
-"""By the output of a layer, None for hidden ones: those of CleanRL's `layer_init`. Any other output has 1."""
+"""The gain by a layer's output, None for hidden layers, as in CleanRL's `layer_init`. Any other output has 1."""
 
 
 class ActorCritic(Network):
-    """An adapter for each body → a trunk of `depth` layers of `width` units → heads for each body.
+    """An adapter for each environment → a trunk of `depth` layers of `width` units → heads for each environment.
 
-    Layers and units of a body are called `<body>.adapter`, `<body>.policy`, `<body>.value`, …; the trunk is trunk1 …
-    trunk<depth>. Source: Section 7 and Appendix B (a backbone of 2 × 256, an input adapter and output heads for each
-    environment). The paper says no more of the adapter: here it is a linear layer with the activation
-    (`adapter_activation`), one more than the two of the backbone.
+    An environment's layers and units are called `<body>.adapter`, `<body>.policy`, `<body>.value`, …; the trunk is
+    trunk1 … trunk<depth>. Source: Section 7 and Appendix B (a backbone of 2 × 256, an input adapter and output heads
+    for each environment). The paper does not describe the adapter further. Here it is a linear layer with the
+    activation (`adapter_activation`), one more than the two of the backbone.
 
-    separate_value_trunk: whether the value has a trunk of its own, value_trunk1 …, behind the same adapter. adapter:
-    whether there is one; without, all bodies must show observations of one shape. `init`: default (PyTorch's), kaiming
-    (with the activation's gain), lecun (uniform in ±√(3/inputs), biases zero, heads too: the code of Dohare et al.
-    2024), orthogonal (gain √2, policy 0.01, value 1, biases zero: CleanRL). `norm`: none, or layer (before each
-    activation).
+    separate_value_trunk: whether the value has a separate trunk, value_trunk1 …, behind the same adapter. adapter:
+    whether there are adapters; without them, all environments must have observations of one shape. `init`: default
+    (PyTorch's), kaiming (with the activation's gain), lecun (uniform in ±√(3/inputs), biases zero, heads too: the code
+    of Dohare et al. 2024), orthogonal (gain √2, policy 0.01, value 1, biases zero: CleanRL). `norm`: none, or layer
+    (before each activation).
     """
 
     read_if = {"adapter_activation": ("adapter", bool)}
@@ -57,9 +57,9 @@ class ActorCritic(Network):
         self.norm = check("network.norm", norm, one_of=NORMS)
 
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
-        """Adapters, trunks, then the heads of each body.
+        """Adapters, trunks, then the heads of each environment.
 
-        Raises ConfigError without adapters if the bodies show observations of several shapes.
+        Raises ConfigError without adapters if the environments have observations of several shapes.
         """
         shown = {prod(shapes.inputs) for shapes in bodies.values()}
         if not self.adapter and len(shown) > 1:
@@ -83,7 +83,7 @@ class ActorCritic(Network):
     def forward(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
-        """(K, B, D) → the body's outputs, name → (K, B, O)."""
+        """(K, B, D) → the environment's outputs, name → (K, B, O)."""
         layers = {layer.name.removeprefix(design.prefix): layer for layer in design.layers}
         sites = {unit.name.removeprefix(design.prefix): site for site, unit in enumerate(design.units)}
 
@@ -110,9 +110,9 @@ class ActorCritic(Network):
         return "value_trunk" if self.separate_value_trunk and output == "value" else "trunk"
 
     def _of_width(self, bodies: Mapping[str, Shapes], width: int, produced: int, expansion: Fraction | int) -> Design:
-        """Of layers of that width; each passes on expansion × as many values.
+        """The design with hidden layers of that width; each passes on expansion × as many values.
 
-        width: of an adapter without an activation.
+        width: the width of an adapter without an activation.
         """
         passed, layers, units, own = int(produced * expansion), [], [], {}
         firsts = tuple(f"{trunk}1" for trunk in self._trunks())
@@ -147,7 +147,7 @@ class ActorCritic(Network):
         return Design(layers, units, outputs, own)
 
     def _heads(self, body: str, shapes: Shapes, inputs: int) -> dict[str, Layer]:
-        """By the name of what they answer."""
+        """The output layers of an environment, by the name of the output."""
         heads: dict[str, Layer] = {}
         for name, size in shapes.outputs.items():
             heads[name] = StackedLinear(f"{body}.{name}", inputs, size)

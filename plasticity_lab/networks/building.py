@@ -10,7 +10,7 @@ from plasticity_lab.stacking.constant import StackedConstant
 
 
 def only_body(bodies: Mapping[str, Shapes], network: str) -> Shapes:
-    """The shapes of the only body, for networks that serve one.  Raises ConfigError if bodies differ."""
+    """The shapes of the only environment, for networks that serve one.  Raises ConfigError if environments differ."""
     shapes = list(bodies.values())
     if any(other != shapes[0] for other in shapes):
         raise ConfigError(
@@ -29,7 +29,7 @@ class OutputLayers(NamedTuple):
 
 
 def output_layers(shapes: Shapes, inputs: int) -> OutputLayers:
-    """A dense layer for each output (that of "logits" is called `output`), then one for each constant."""
+    """A dense layer for each output (the layer of "logits" is called `output`), then one for each constant."""
     dense = [
         shapes.dense("output" if name == "logits" else name, inputs, size) for name, size in shapes.outputs.items()
     ]
@@ -49,8 +49,8 @@ def dense_units(widths: Mapping[str, int], receiving: tuple[str, ...]) -> list[U
 def fitted(activation: Activation, plain: Callable[[], Design], trimmed: Callable[[int], Design]) -> Design:
     """The design for an activation, with narrower layers if it adds parameters and has to match the plain design.
 
-    plain: the design for an activation that adds nothing. trimmed: percent → the design whose hidden widths are reduced
-    by it (see `narrower`). The percentage is the largest that leaves no fewer parameters than `plain`. Concatenating
+    plain: the design for an activation that adds nothing. trimmed: percent → the design with hidden widths reduced by
+    it (see `narrower`). The percentage is the largest that leaves no fewer parameters than `plain`. Concatenating
     activations double the inputs of the next layer. Source: Kumar et al. 2023; for CReLU 9 % off the 2 × 100 MLP, and
     off the CNN on 32 × 32 × 3 images 27 % with 10 classes, 31 % with 100.
     """

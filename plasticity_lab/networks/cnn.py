@@ -7,9 +7,9 @@ class CNN(Convolutional):
     """Two convolutions with 2 × 2 max pooling, two hidden layers, a linear layer for each output.  Source: Appendix B.
 
     The paper says 5 × 5 and 16 channels, then 2 × 100. It leaves open `padding` (valid | same: zeros around, images
-    keep their size) and `order` (activation_pool | pool_activation: which comes first); valid and activation_pool are
-    Kumar et al. 2023's, whose network it is. `init`: default (PyTorch's) or kaiming (with the activation's gain).
-    `norm`: none or layer (before each activation, as theirs).
+    keep their size) and `order` (activation_pool | pool_activation: which comes first). The defaults valid and
+    activation_pool are from Kumar et al. 2023, the network's source. `init`: default (PyTorch's) or kaiming (with the
+    activation's gain). `norm`: none or layer (before each activation, as theirs).
     """
 
     called = "cnn"

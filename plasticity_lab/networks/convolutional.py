@@ -1,4 +1,4 @@
-"""What the convolutional networks have in common: convolutions with pooling behind some, then a head.
+"""The base class of convolutional networks: convolutions, pooling after some of them, then a head.
 
 Legend: K runs, B examples, C channels, H, W rows and columns.
 """
@@ -24,7 +24,7 @@ ORDERS = ("activation_pool", "pool_activation")
 
 @dataclass(frozen=True)
 class Convolution:
-    """One convolution of a network.  channels: before an activation adds some or takes some away.
+    """One convolution of a network.  channels: their number before the activation changes it.
 
     pooled: whether 2 × 2 max pooling follows.
     """
@@ -38,14 +38,14 @@ class Convolution:
 class Convolutional(Encoder):
     """Convolutions, 2 × 2 max pooling behind some of them, then a head: hidden layers, a layer for each output.
 
-    Final classes say which there are. convolutions: in their order. hidden: units of the hidden layers that follow.
-    `padding`: valid, or same (zeros around, images are divided by the stride alone). `order`, where there is pooling:
-    activation_pool | pool_activation, which comes first. `init`: see `inits`; all but kaiming do without the
-    activation's gain. `norm`: none, or layer, before each activation.
+    Final classes define them. convolutions: in their order. hidden: units of the hidden layers that follow. `padding`:
+    valid, or same (zeros around, images are divided by the stride alone). `order`, if there is pooling: activation_pool
+    | pool_activation, which comes first. `init`: see `inits`; only kaiming uses the activation's gain. `norm`: none, or
+    layer, before each activation.
     """
 
     inits: ClassVar[Sequence[str]] = ("default", "kaiming")
-    """What `init` can be: first weights as the layers' `start` has them."""
+    """The values of `init`: the distributions of first weights that the layers' `start` knows."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Convolutional(Encoder):
     def encoded(
         self, layers: Sequence[Layer], parameters: Mapping[str, Tensor], x_KBCHW: Tensor, activate: Activate
     ) -> Tensor:
-        """Images → what is left behind the last convolution, (K, B, C, H, W)."""
+        """Images → the feature map behind the last convolution, (K, B, C, H, W)."""
         x = x_KBCHW
         for site, (conv, each) in enumerate(zip(layers, self.convolutions, strict=True)):
             x = conv(parameters, x)
@@ -99,13 +99,13 @@ class Convolutional(Encoder):
         return x
 
     def _activated(self, conv: StackedConv2d, pooled: bool) -> tuple[int, int, int]:
-        """What the activation behind a convolution is given, (C, H, W)."""
+        """The shape of the activation's input behind a convolution, (C, H, W)."""
         channels, rows, columns = conv.produced
         first = not pooled or self.order == "activation_pool"
         return conv.produced if first else (channels, rows // 2, columns // 2)
 
     def _passed_on(self, conv: StackedConv2d, pooled: bool, expansion: Fraction | float) -> tuple[int, int, int]:
-        """What the next layer receives, (C, H, W).  Raises ConfigError where nothing would be left."""
+        """The shape of the next layer's input, (C, H, W).  Raises ConfigError if no pixel would be left."""
         channels, rows, columns = conv.produced
         parts = 2 if pooled else 1
         if min(rows, columns) < parts:
@@ -123,7 +123,7 @@ class Convolutional(Encoder):
 
 
 def checked(channels: int, kernel: int, width: int) -> tuple[int, int, int]:
-    """The settings of networks whose convolutions are all alike.  Raises ConfigError."""
+    """The settings of networks with equal convolutions.  Raises ConfigError."""
     return (
         check("network.channels", channels, at_least=1),
         check("network.kernel", kernel, at_least=1),

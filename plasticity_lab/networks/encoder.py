@@ -1,4 +1,4 @@
-"""What the networks for images have in common: layers that make a feature map, and a head behind it.
+"""The base class of networks for images: layers that make a feature map, and a head behind it.
 
 Legend: K runs, B examples, C channels, H, W rows and columns, O numbers of an output.
 """
@@ -24,9 +24,9 @@ from plasticity_lab.stacking.conv import StackedConv2d
 
 @dataclass(frozen=True)
 class Maps:
-    """The layers and units of an encoder, and the (C, H, W) that it passes on.
+    """The layers and units of an encoder, and the shape (C, H, W) of its feature map.
 
-    The layers that follow the last unit are the head's: its own `outgoing` is empty.
+    The `outgoing` of the last unit is empty: the layers that follow it belong to the head.
     """
 
     layers: Sequence[Layer]
@@ -35,10 +35,10 @@ class Maps:
 
 
 class Encoder(Network):
-    """A network of images. Final classes say which layers make the feature map; `head` is what stands behind it.
+    """A network of images. Final classes define the layers of the feature map; `head` follows them.
 
-    widths: channels of the layers of the feature map, before an activation adds some or takes some away. hidden: name →
-    units of the hidden layers that a head may have. norm: see `Network`.
+    widths: channels of the layers of the feature map, before the activation changes their number. hidden: name → units
+    of the hidden layers that a head may have. norm: see `Network`.
     """
 
     called: ClassVar[str]
@@ -52,14 +52,14 @@ class Encoder(Network):
     def maps(self, image: tuple[int, int, int], channels: Sequence[int], expansion: Fraction | float) -> Maps:
         """The layers that produce those channels of an image (C, H, W).  Raises ConfigError.
 
-        expansion: how many values the activation passes on for each.
+        expansion: the number of values that the activation passes on for each.
         """
         raise NotImplementedError
 
     def encoded(
         self, layers: Sequence[Layer], parameters: Mapping[str, Tensor], x_KBCHW: Tensor, activate: Activate
     ) -> Tensor:
-        """Images → the feature map, (K, B, C, H, W).  layers: those of `maps`."""
+        """Images → the feature map, (K, B, C, H, W).  layers: the layers of `maps`."""
         raise NotImplementedError
 
     @property
@@ -69,7 +69,7 @@ class Encoder(Network):
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many layers, and how many units, `maps` has."""
+        """The number of layers and the number of units in `maps`."""
         raise NotImplementedError
 
     def headed(self, head: Head) -> Self:
@@ -81,7 +81,7 @@ class Encoder(Network):
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
         """The encoder's layers, then the head's.
 
-        Raises ConfigError for images that are too small, and for what is no image.
+        Raises ConfigError for images that are too small, and for inputs that are no images.
         """
         shapes = only_body(bodies, self.called)
         if len(shapes.inputs) != 3:
@@ -115,7 +115,7 @@ class Encoder(Network):
         return {name: layer(parameters, h) for name, layer in zip(design.outputs, last, strict=True)} | losses
 
     def mapped(self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate) -> Tensor:
-        """Pixels (K, B, C·H·W) → the feature map, and zeros behind it where the design asks for more rows."""
+        """Pixels (K, B, C·H·W) → the feature map. If the design asks for more rows, zeros are appended."""
         layers, _ = self.counts
         x = x_KBD.unflatten(2, cast(StackedConv2d, design.layers[0]).image)
         maps = self.encoded(design.layers[:layers], parameters, x, activate)
@@ -125,7 +125,7 @@ class Encoder(Network):
     def _of_widths(
         self, shapes: Shapes, channels: Sequence[int], hidden: Mapping[str, int], expansion: Fraction | float
     ) -> Design:
-        """The design whose layers produce those channels and units."""
+        """The design with layers that produce those channels and units."""
         planes, rows, columns = shapes.inputs
         encoder = self.maps((planes, rows, columns), channels, expansion)
         tokens = self._tokens(encoder.passed)
@@ -143,7 +143,9 @@ class Encoder(Network):
         )
 
     def _tokens(self, maps: tuple[int, int, int]) -> tuple[int, int]:
-        """(M, D).  Raises ConfigError where the head takes none, and others are asked for than it would not see."""
+        """(M, D).  Raises ConfigError if tokens are set for a head without tokens, or a patch for tokens without
+        patches.
+        """
         if not self.head.takes_tokens and self.tokens.kind != "per_conv":
             raise ConfigError(
                 f"network.tokens={self.tokens.kind} says how a feature map becomes tokens, and this head takes none; "
@@ -167,7 +169,7 @@ class Encoder(Network):
 
 
 def headed(network: Network, head: Head) -> Network:
-    """A network with that head.  Raises ConfigError for another than flatten behind what makes no feature map."""
+    """A network with that head.  Raises ConfigError for a network without a feature map, unless the head is flatten."""
     if isinstance(network, Encoder):
         return network.headed(head)
     if isinstance(head, Flatten):

@@ -8,10 +8,10 @@ from plasticity_lab.networks.tokenization import Tokens
 class Impala(Residual):
     """Stacks of 16, 32 and 32 channels, each pooled, and a hidden layer of 512.
 
-    Source: Espeholt et al. 2018, as Dopamine's value agents have it: of 84 × 84 pixels 11 × 11 × 32 are left. width:
-    times the channels of every stack ("Convolutional width" of Table 1 of Sokar et al. 2025, Dopamine's nn_scale).
-    hidden: units of the layer behind. `init`, `norm`: see `Residual`. layers: how
-    many such layers. tokens, patch: for heads that take tokens (see `Tokens`).
+    Source: Espeholt et al. 2018, as in Dopamine's value agents: 84 × 84 pixels become 11 × 11 × 32 numbers. width:
+    factor of the channels of every stack ("Convolutional width" of Table 1 of Sokar et al. 2025, Dopamine's nn_scale).
+    hidden: units of a hidden layer after the stacks. `init`, `norm`: see `Residual`. layers: number of hidden layers.
+    tokens, patch: for heads that take tokens (see `Tokens`).
     """
 
     called = "impala"

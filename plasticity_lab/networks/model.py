@@ -60,12 +60,13 @@ class Model:
     """The functions of a pack's model. Numbers (parameters, settings, draws) are arguments of each call.
 
     The runs of a pack share the network and the structure of the activation. The activation's `run_axis_settings` and
-    the parameters differ from run to run. bodies: inputs and outputs of the network, by body; a classifier has one.
-    inputs: the shape of one example, by body. prefix: before the name of every layer, unit and parameter, for an agent
-    of several networks ("actor"). structure_key: the structure that neither network nor activation holds; two models
-    with the same network, activation and key are the same functions.
+    the parameters differ from run to run. bodies: inputs and outputs of the network, by environment; a classifier has
+    one. inputs: the shape of one example, by environment. prefix: before the name of every layer, unit and parameter,
+    for an agent of several networks ("actor"). structure_key: the structure that neither network nor activation holds;
+    two models with the same network, activation and key are the same functions.
 
-    Raises ConfigError if noisy layers are asked for and the network has none, and whatever the network raises.
+    Raises ConfigError if the agent asks for noisy layers and the network has none; the network may raise further
+    errors.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Model:
         self.units = self.design.units
         self.only_body = next(iter(bodies))
         self.inputs = {body: shapes.inputs for body, shapes in bodies.items()}
-        # The only body of a parameter, by the name of its layer or of its unit's activation.
+        # The only environment of a parameter, by the name of its layer or of its unit's activation.
         of_units = {f"{unit.name}.activation": unit.body for unit in self.units if unit.body is not None}
         self._own = {**self.design.bodies, **of_units} if len(bodies) > 1 else {}
         self._noisy = {
@@ -102,7 +103,7 @@ class Model:
 
     @property
     def size(self) -> int:
-        """Parameters of one run, including those of the activation."""
+        """Parameters of one run, including the activation's parameters."""
         return self.design.size + sum(len(start) for start in self._learned_start(self.activation).values())
 
     @property
@@ -112,7 +113,7 @@ class Model:
 
     @property
     def kernel_parts(self) -> list[str]:
-        """The parts of our kernels that its layers call (`kernels.operators.PARTS`), as far as they compile long.
+        """The parts of our kernels that its layers call (`kernels.operators.PARTS`), if they take long to compile.
 
         Other parts are compiled when a layer calls them.
         """
@@ -133,10 +134,11 @@ class Model:
         return frozenset(f"{router.name}.open" for router in routers)
 
     def start(self, seeds: Sequence[int], device: torch.device, *position: int) -> dict[str, Tensor]:
-        """The first parameters of the pack, name → (K, ...). Those of run k depend on its seed and settings alone.
+        """The first parameters of the pack, name → (K, ...). Each run's parameters depend only on its seed and
+        settings.
 
-        position: nothing, or the task for which the network is fresh. A layer is drawn from
-        `host_stream(seed, "weights", *position, layer.name)`.
+        position: nothing, or the task for which the network is fresh. A layer is drawn from `host_stream(seed,
+        "weights", *position, layer.name)`.
         """
         runs = [self._start_alone(run, seed, *position) for run, seed in enumerate(seeds)]
         return {name: torch.from_numpy(np.stack([run[name] for run in runs])).to(device) for name in runs[0]}
@@ -149,13 +151,13 @@ class Model:
         return layer.start(draw, self.network.init_of(own_name), gain)
 
     def owner(self, parameter: str) -> str | None:
-        """The only body that uses a parameter; None if all bodies use it, or if there is one body."""
+        """The only environment that uses a parameter; None if all use it, or if there is only one."""
         return self._own.get(parameter.rpartition(".")[0])
 
     def active(self, values: Mapping[str, Tensor], body: str | None = None) -> dict[str, Tensor]:
-        """The entries (parameters, moments, …, by parameter) that take part while a body is trained.
+        """The entries (parameters, moments, …, by parameter) that take part in training on an environment.
 
-        The parameters of other bodies must not move: they reach neither gradient, penalty nor optimizer.
+        The parameters of other environments must not move: they reach neither gradient, penalty nor optimizer.
         """
         taking_part = (None, body or self.only_body)
         return {name: value for name, value in values.items() if self.owner(name) in taking_part}
@@ -178,7 +180,7 @@ class Model:
         return Model(self.network, self.activations, bodies, self.prefix)
 
     def work(self, body: str | None = None) -> int:
-        """Multiplications of a forward pass of one example of a body."""
+        """Multiplications in a forward pass of one example of an environment."""
         taking_part = (None, body or self.only_body)
         return sum(layer.work for layer in self.design.layers if self._own.get(layer.name) in taking_part)
 
@@ -198,10 +200,12 @@ class Model:
 
         x: float32, or uint8 pixels, which are scaled here, on their device (`of_pixels`). shape: the activation's
         settings on the run axis, name → (K,). uniforms: (K, draws(B)) in training with a randomised activation, else
-        None. body: None if there is only one. noise: (K, noise(B)) if noisy layers are to be noisy, else None. before:
-        a dict that receives the pre-activations, by unit name. factor: (), multiplies all pre-activations; None: no
-        factor. rows: of products. If there are fewer examples, zeros are appended to them, or in an encoder to its
-        feature maps, since convolutions need no padding. Outputs and activations have these rows too; noise has not.
+        None. body: the environment; None if there is only one. noise: (K, noise(B)) if noisy layers are to be noisy,
+        else None. before: a dict that receives the pre-activations, by unit name. factor: (), multiplies all
+        pre-activations; None: no factor. rows: number of rows in products. If there are fewer examples, zeros are
+        appended to them, or in an encoder to its feature maps, since convolutions need no padding. Outputs and
+        activations have these rows too; noise has not.
+
         The activations also hold the losses of the network itself, by `losses`, (K,).
         """
         hidden: dict[str, Tensor] = {}
@@ -241,7 +245,7 @@ class Model:
         return {name: parameters[parameter] for name, parameter in self._learned_names[unit].items()}
 
     def _noisy_of(self, body: str | None) -> list[TakesNoise]:
-        """The noisy layers of a body's forward pass, in their order."""
+        """The noisy layers in an environment's forward pass, in their order."""
         taking_part = (None, body or self.only_body)
         return [layer for name, layer in self._noisy.items() if self._own.get(name) in taking_part]
 

@@ -8,12 +8,11 @@ from plasticity_lab.networks.tokenization import Tokens
 class Nature(Convolutional):
     """Convolutions 32 8×8/4, 64 4×4/2 and 64 3×3/1, a hidden layer of 512, a linear layer for each output.
 
-    Source: Mnih et al. 2015, as Dopamine's value agents have it: padding same, so of 84 × 84 pixels 11 × 11 are left
-    (with valid, as in 2015, 7 × 7), weights xavier, biases zero. width: times the channels of every convolution
-    ("Convolutional width" of Table 1 of Sokar et al. 2025). hidden: units of the layer behind. `init`: default
-    (PyTorch's), kaiming (with the activation's gain), lecun, xavier or variance_scaling (Dopamine's lite agents).
-    `norm`: none or layer (before each activation). layers: how many such hidden layers. tokens, patch: for heads that
-    take tokens (see `Tokens`).
+    Source: Mnih et al. 2015, as in Dopamine's value agents: padding same, so 84 × 84 pixels become 11 × 11 (with valid,
+    as in 2015, 7 × 7), weights xavier, biases zero. width: factor of the channels of every convolution ("Convolutional
+    width" of Table 1 of Sokar et al. 2025). hidden: units of a hidden layer. `init`: default (PyTorch's), kaiming (with
+    the activation's gain), lecun, xavier or variance_scaling (Dopamine's lite agents). `norm`: none or layer (before
+    each activation). layers: number of hidden layers. tokens, patch: for heads that take tokens (see `Tokens`).
     """
 
     called = "nature"

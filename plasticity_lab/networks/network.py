@@ -57,8 +57,8 @@ class Layer(Protocol):
     def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta: Tensor, /) -> dict[str, Tensor]:
         """The sum over examples of each example's squared gradient, by parameter (see `per_example`).
 
-        parameters: of the network. x (K, B, ...): the input of the layer; for a layer with a layer within, the output
-        of the layer within. delta: the gradient by the output. B is the number of examples times the layer's
+        parameters: the network's parameters. x (K, B, ...): the input of the layer; for a layer with a layer within,
+        the output of the layer within. delta: the gradient by the output. B is the number of examples times the layer's
         `positions`, if it has this attribute: the rows of the first example come first.
         """
         ...
@@ -78,12 +78,12 @@ class Noise:
 
 @dataclass(frozen=True)
 class Shapes:
-    """The inputs and outputs of a network for one body.
+    """The inputs and outputs of a network for one environment.
 
     inputs: shape of one example: (D,), or (C, H, W) for an image. outputs: name → size. constants: learned outputs that
-    do not depend on the example, name → size. noise: of the layers behind the encoder, if the agent explores by it;
-    None: without noise. beside: how many numbers an example may have behind its inputs (SAC: the action whose value is
-    asked for).
+    do not depend on the example, name → size. noise: the noise of the layers behind the encoder, if the agent explores
+    with it; None: without noise. beside: number of further values that an example may have after its inputs (SAC: the
+    action to evaluate).
     """
 
     inputs: tuple[int, ...]
@@ -107,8 +107,9 @@ class Unit:
 
     produced: shape of one example, (D,) or (C, H, W). For experts (E, D), or (E, P, D) with P slots: then the E experts
     are addressed, D units each. incoming: the layer that produces them. outgoing: the layers that receive them. body:
-    the only body that uses them; None: all bodies do. is_sum: whether the activation's input is a sum of the outputs of
-    several layers, `incoming` being one of them: such units have no weights of their own and are never reset.
+    the only environment that uses them; None: all environments do. is_sum: whether the activation's input is a sum of
+    the outputs of several layers, and `incoming` is one of them. Such units have no weights that only they use, so they
+    are never reset.
     """
 
     name: str
@@ -121,7 +122,9 @@ class Unit:
 
     @property
     def activated(self) -> tuple[int, ...]:
-        """The shape of one example as the activation receives it: first the units or channels, of all experts."""
+        """The shape of one example as the activation receives it: first the units or channels, for experts all of
+        theirs.
+        """
         if self.kind != "expert":
             return self.produced
         experts, *slots, units = self.produced
@@ -144,11 +147,11 @@ class Unit:
 class Design:
     """The layers of one network in the order of the forward pass, and its units.
 
-    outputs: output → its layer; if each body has its own outputs, `<body>.<name>` → layer. bodies: layer → the only
-    body that uses it, for layers that not all bodies use. losses: names in the result of the forward pass that are
-    losses of the network itself, (K,) each, for example of a router; every agent adds them to its loss. prefix: before
-    the names of layers and units, empty or "actor.". rows: of an encoder's products; if there are fewer examples, zeros
-    are appended behind their feature maps.
+    outputs: output → its layer; if each environment has separate outputs, `<body>.<name>` → layer. bodies: layer → the
+    only environment that uses it, for layers that not all environments use. losses: names in the result of the forward
+    pass that are losses of the network itself, (K,) each, for example of a router; every agent adds them to its loss.
+    prefix: before the names of layers and units, empty or "actor.". rows: number of rows in an encoder's products; if
+    there are fewer examples, zeros are appended to their feature maps.
     """
 
     layers: Sequence[Layer]
@@ -161,7 +164,7 @@ class Design:
 
     @property
     def size(self) -> int:
-        """Parameters of one run, without those of the activation."""
+        """Parameters of one run, without the activation's parameters."""
         return sum(layer.size for layer in self.layers)
 
     def layer(self, name: str) -> Layer:
@@ -199,12 +202,11 @@ class Activate(Protocol):
 
 
 class Network(Component):
-    """A family of networks. A subclass lays out a `design` for an activation, and writes the `forward` pass over it.
+    """The base class of networks. A subclass defines a `design` for an activation, and the `forward` pass over it.
 
     The forward pass calls the layers of the given design (not the network's own copies: they may be wrapped) and calls
-    `activate(n, x)` once for the n-th unit. It must not read another run or another example.
-
-    norm: none, or layer: layer normalisation between each layer and the activation that follows it.
+    `activate(n, x)` once for the n-th unit. It must not read another run or another example. norm: none, or layer:
+    layer normalisation between each layer and the activation that follows it.
     """
 
     neutral = {"norm": "none"}
@@ -223,7 +225,8 @@ class Network(Component):
         return True
 
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
-        """The layers for each body's inputs and outputs, as wide as the activation needs them (see `fitted`).
+        """The layers for the inputs and outputs of each environment, with the widths that the activation needs (see
+        `fitted`).
 
         Raises ConfigError for shapes that it cannot take.
         """
@@ -247,7 +250,7 @@ class Network(Component):
     def forward(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
-        """The inputs of a body, flattened, as floats (K, B, D) → its outputs, name → (K, B, O).
+        """The inputs of an environment, flattened, as floats (K, B, D) → its outputs, name → (K, B, O).
 
         The result also holds the design's `losses`, name → (K,).
         """

@@ -46,7 +46,7 @@ class Tap:
 
     @property
     def passed(self) -> bool:
-        """Whether it was called: layers of other bodies are not."""
+        """Whether it was called: layers of other environments are not."""
         return self.calls > 0
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
@@ -80,7 +80,7 @@ def check_rows(layer: Layer, given: Tensor, calls: int, examples: int) -> None:
 
 @dataclass
 class Taps:
-    """A tapped forward pass. layers: by name; of a normalised layer, the layer within. units: by name, zeros added to
+    """A tapped forward pass. layers: by name; for a normalised layer, the layer within. units: by name, zeros added to
     the output of the activation, so that gradients by it can be taken.
     """
 
@@ -90,9 +90,9 @@ class Taps:
 
 @contextmanager
 def tapped(model: Model) -> Iterator[Taps]:
-    """Inside this context every forward pass of the model is tapped, for example those of a loss.
+    """Inside this context every forward pass of the model is tapped, for example the passes of a loss.
 
-    The taps are those of the last pass. They omit layers and units that took no part in it (those of other bodies).
+    The taps belong to the last pass. They omit layers and units that took no part in it (of other environments).
     """
     taps, network = Taps(), model.network
     model.network = cast(Network, _TappedNetwork(network, model, taps))
@@ -139,11 +139,12 @@ def squared_gradients(
     answers: Tensor,
     of: Callable[[Outputs, Tensor], Tensor],
 ) -> dict[str, Tensor]:
-    """The sum over examples of (∂ of / ∂θ)², by parameter, for parameters that take part in the body's forward pass.
+    """The sum over examples of (∂ of / ∂θ)², by parameter, for parameters in the environment's forward pass.
 
     of: (outputs, name → (K, B, O); answers (K, B, ...)) → a number for each example, (K, B), which depends on that
     example alone. In evaluation mode: a randomised activation uses its mean. No tensor (K, B, *parameters) is made: the
     layers add up the squares (`Layer.squares`), and an activation learns few numbers.
+
     Raises OwnClassError if a layer's rows are not the examples (see `check_rows`).
     """
     examples = x_KBD.shape[1]

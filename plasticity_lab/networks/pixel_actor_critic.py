@@ -1,4 +1,4 @@
-"""Actor and critics of images: convolutions that they share, and what each of them makes of the feature map.
+"""Actor and critics on images: shared convolutions, with separate projections and hidden layers behind them.
 
 Legend: K runs, B examples, C channels, H, W rows and columns, A numbers of an action, O numbers of an output.
 """
@@ -29,23 +29,24 @@ from plasticity_lab.stacking.token_sum import StackedTokenSum
 STRIDES = (2, 1, 1, 1)
 CRITICS, ACTOR = ("critic1", "critic2"), "actor"
 OF_CRITICS, OF_ACTOR = ("q1", "q2"), ("mean", "log_std")
-"""What they answer."""
+"""The names of their outputs."""
 
 
 class PixelActorCritic(Convolutional):
-    """Four convolutions of 3 × 3, the first with stride 2; a projection for the critics and one for the actor, each a
-    dense layer, layer normalisation and tanh; behind them a hidden layer for each critic and for the actor.
+    """Four convolutions of 3 × 3, the first with stride 2; a projection for the critics and one for the actor.
 
-    An example is an image, and behind its pixels perhaps an action: then both critics answer, "q1" and "q2", else the
-    actor alone, "mean" and "log_std". No gradient goes from the actor into the convolutions: the critics alone train
-    them. Source: Yarats et al. 2021, in the form of Dopamine's SACEncoderNetwork (labs/sac_from_pixels), which its
-    labs/cale takes: padding same, so of 84 × 84 pixels 42 × 42 × 32 numbers are left; the weights of convolutions and
-    projections orthogonal, the others xavier, biases zero. The projections' tanh is no activation of the run's.
+    A projection is a dense layer, layer normalisation and tanh. Behind them each critic and the actor have a hidden
+    layer. An example is an image, with or without an action after its pixels. With an action both critics answer, "q1"
+    and "q2"; without, only the actor, "mean" and "log_std". No gradient flows from the actor into the convolutions:
+    only the critics train them. Source: Yarats et al. 2021, in the form of Dopamine's SACEncoderNetwork
+    (labs/sac_from_pixels), which its labs/cale uses. Padding is same, so 84 × 84 pixels become 42 × 42 × 32 numbers.
+    The weights of convolutions and projections are orthogonal, the others xavier, biases zero. The projections' tanh is
+    not the run's activation.
 
     channels: of each convolution. projection: numbers of each projection. hidden: units of the hidden layers. norm:
-    none, or layer, before each activation; the projections have theirs in any case. tokens, patch: see `Tokens`. head:
-    flatten (each projection is given the whole map), or tokenised with pooled=sum: the dense layer is applied to every
-    token alike, and the sum over tokens is normalised (Figure 22 of Sokar et al. 2025).
+    none, or layer, before each activation; the projections have a normalisation in any case. tokens, patch: see
+    `Tokens`. head: flatten (each projection receives the whole map), or tokenised with pooled=sum: the dense layer is
+    applied to every token, and the sum over tokens is normalised (Figure 22 of Sokar et al. 2025).
     """
 
     called = "pixel_actor_critic"
@@ -72,7 +73,7 @@ class PixelActorCritic(Convolutional):
         super().__init__(convolutions, [hidden], "same", "xavier", norm, tokens=Tokens(tokens, patch))
 
     def headed(self, head: Head) -> Self:
-        """The same network with that head.  Raises ConfigError for another than flatten, or tokens that are summed."""
+        """The same network with that head.  Raises ConfigError unless it is flatten, or tokenised with a plain sum."""
         if not isinstance(head, Flatten) and not (isinstance(head, Tokenised) and head.plain_sum):
             raise ConfigError(
                 "network=pixel_actor_critic has no such head: its projections take the whole feature map, "
@@ -81,13 +82,13 @@ class PixelActorCritic(Convolutional):
         return super().headed(head)
 
     def init_of(self, layer: str) -> str:
-        """Orthogonal of convolutions and projections, xavier of all others."""
+        """Orthogonal for convolutions and projections, xavier for all others."""
         return "orthogonal" if layer.startswith("conv") or layer.endswith(".projection") else self.init
 
     def forward(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
-        """Pixels, channel by channel, and perhaps an action behind them → the outputs, name → (K, B, O)."""
+        """Pixels, channel by channel, with or without an action after them → the outputs, name → (K, B, O)."""
         layers = {layer.name.removeprefix(design.prefix): layer for layer in design.layers}
         count, _ = self.counts
         image = cast(StackedConv2d, design.layers[0]).image
@@ -114,7 +115,7 @@ class PixelActorCritic(Convolutional):
     def _of_widths(
         self, shapes: Shapes, channels: Sequence[int], hidden: Mapping[str, int], expansion: Fraction | float
     ) -> Design:
-        """Convolutions, then projection and layers of the critics, then those of the actor."""
+        """The convolutions, then projection and layers of the critics, then projection and layers of the actor."""
         if set(shapes.outputs) != {*OF_CRITICS, *OF_ACTOR}:
             raise ConfigError(
                 f"network=pixel_actor_critic is of an actor and critics, as agent=sac has them on images; what is "
@@ -141,7 +142,7 @@ class PixelActorCritic(Convolutional):
                     layers.append(StackedLinear(layer, int(width * expansion), shapes.outputs[name]))
         by_channel = not self.head.takes_tokens or self.tokens.by_channel
         last = encoder.units[-1]
-        # Of tokens that are no places, no rows are a channel's: none can be cut off.
+        # If tokens are no places, no rows belong to one channel, so no channel can be cut off.
         units[len(encoder.units) - 1] = replace(
             last, outgoing=tuple(projections) if by_channel else (), is_sum=not by_channel
         )

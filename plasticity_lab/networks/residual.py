@@ -1,4 +1,4 @@
-"""What the residual networks have in common: stacks of a convolution, pooling and residual blocks, then a head.
+"""The base class of residual networks: stacks of a convolution, pooling and residual blocks, then a head.
 
 Legend: K runs, B examples, C channels, H, W rows and columns, O numbers of an output.
 """
@@ -25,16 +25,14 @@ INITS = ("default", "kaiming", "lecun", "xavier", "variance_scaling")
 class Residual(Encoder):
     """Stacks, then the activation and a head: a hidden layer, and a dense layer for each output.
 
-    A stack is a convolution 3 × 3, max pooling 3 × 3 in steps of 2 where it is pooled, and two blocks: activation,
-    convolution, activation, convolution, added to what the block was given. Convolutions and pooling keep the image's
-    size but for the step (SAME). Final classes say which stacks there are. channels: of each. pooled: whether they are.
-
-    Layers and units are called stack1.conv, stack1.block1.conv1, …, hidden. What the activation is given at a block's
-    entrance, stack1.block1.stream, is a sum of several layers' outputs: units there cannot be reset.
-
-    `init`: xavier is Dopamine's, whose blocks are lecun_normal; all others are for every layer alike, and all but
-    kaiming do without the activation's gain. `norm`: none, or layer: behind each convolution that is not the last of a
-    block, and behind the hidden layer. Source: Espeholt et al. 2018, figure 3.
+    A stack is a convolution 3 × 3, max pooling 3 × 3 with stride 2 if it is pooled, and two residual blocks:
+    activation, convolution, activation, convolution, added to the block's input. Padding is SAME, so only strides
+    change the image's size. Final classes define the stacks. channels: of each stack. pooled: whether they have
+    pooling. Layers and units are called stack1.conv, stack1.block1.conv1, …, hidden. The activation's input at the
+    start of a block, stack1.block1.stream, is a sum of several layers' outputs, so its units cannot be reset. `init`:
+    xavier as in Dopamine, which uses lecun_normal in the blocks; all others apply to every layer. Only kaiming uses the
+    activation's gain. `norm`: none, or layer: behind each convolution that is not the last of a block, and behind the
+    hidden layer. Source: Espeholt et al. 2018, figure 3.
     """
 
     def __init__(
@@ -56,12 +54,14 @@ class Residual(Encoder):
         self.norm = check("network.norm", norm, one_of=NORMS)
 
     def init_of(self, layer: str) -> str:
-        """As Dopamine's code has it: flax's default for the convolutions of blocks, xavier for all else."""
+        """As in Dopamine's code: flax's default for the convolutions of blocks, xavier for all other layers."""
         return "lecun_normal" if self.init == "xavier" and ".block" in layer else self.init
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Of a stack its first convolution and two of each block; two units of each block, and the last sum."""
+        """Each stack has a first convolution and two per block; each block has two units, and the last sum is one more
+        unit.
+        """
         stacks = len(self.widths)
         return stacks * (1 + 2 * BLOCKS), stacks * 2 * BLOCKS + 1
 
@@ -89,7 +89,7 @@ class Residual(Encoder):
     def encoded(
         self, layers: Sequence[Layer], parameters: Mapping[str, Tensor], x_KBCHW: Tensor, activate: Activate
     ) -> Tensor:
-        """Images → what the last stack leaves, activated, (K, B, C, H, W)."""
+        """Images → the activated output of the last stack, (K, B, C, H, W)."""
         following, sites, x = iter(layers), count(), x_KBCHW
         for _ in self.widths:
             x = next(following)(parameters, x)

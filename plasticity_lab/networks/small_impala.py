@@ -8,9 +8,9 @@ from plasticity_lab.networks.tokenization import Tokens
 class SmallImpala(Residual):
     """One stack of 16 channels, and a hidden layer of 128.
 
-    width: times the channels. pooled: whether the stack is; of a board of 10 × 10, 5 × 5 × 16 numbers are left with
-    it, and 10 × 10 × 16 without. hidden: units of the layer behind. `init`, `norm`: see `Residual`. layers: how
-    many such layers. tokens, patch: for heads that take tokens (see `Tokens`).
+    width: factor of the channels. pooled: whether the stack has pooling; a board of 10 × 10 becomes 5 × 5 × 16 numbers
+    with it, and 10 × 10 × 16 without. hidden: units of a hidden layer. `init`, `norm`: see `Residual`. layers: number
+    of hidden layers. tokens, patch: for heads that take tokens (see `Tokens`).
     """
 
     called = "small_impala"

@@ -24,10 +24,10 @@ KINDS = ("per_conv", "per_feat", "per_patch", PER_LEARNED_PATCH, "per_sample", "
 EMBEDDING = 64
 """Numbers of a learned patch's token (Dopamine's labs/moes)."""
 BY_CHANNEL = ("per_conv", "per_patch", PER_LEARNED_PATCH)
-"""Those of which a channel of the map is one number of each token, or of what each is made of."""
+"""The kinds that make one number of each token, or one input of the convolution, from each channel of the map."""
 OF_PATCHES = ("per_patch", PER_LEARNED_PATCH)
 SHUFFLE_SEED = 0
-"""One order for all runs, so that their difference is not that of orders."""
+"""One permutation for all runs, so that differences between runs are not due to the order."""
 Maps = tuple[int, int, int]
 
 
@@ -35,12 +35,12 @@ Maps = tuple[int, int, int]
 class Tokens:
     """A way from maps (C, H, W) to tokens.
 
-    per_conv: a token for each place, of its channels. per_feat: one for each channel, of its places. per_patch: one for
-    each patch of patch × patch places, of the channels' means; places at the end that fill no patch are left out.
-    per_learned_patch: of a convolution over the patch instead of means (what Dopamine's code has; the paper says
-    means). per_sample: the whole map. shuffled: per_conv of a map whose numbers have changed places, by one order for
-    all examples and runs, a function of `SHUFFLE_SEED`. Of whole places alone that would change nothing, as no head
-    tells places apart.
+    per_conv: a token for each place, with the channels as its numbers. per_feat: one for each channel, with its places.
+    per_patch: one for each patch of patch × patch places, with the channels' means; places at the end that fill no
+    patch are left out. per_learned_patch: with a convolution over the patch instead of means (as in Dopamine's code;
+    the paper says means). per_sample: the whole map. shuffled: per_conv of a map with permuted numbers; all examples
+    and runs use the same permutation, a function of `SHUFFLE_SEED`. A permutation of whole places would change nothing,
+    since no head uses the position of a token.
     """
 
     kind: str = "per_conv"
@@ -52,16 +52,16 @@ class Tokens:
 
     @property
     def by_channel(self) -> bool:
-        """Whether the layers that are given tokens have a row, or a block of rows, for each channel of the map."""
+        """Whether layers that receive tokens have a row, or a block of rows, for each channel of the map."""
         return self.kind in BY_CHANNEL
 
     @property
     def of_patches(self) -> bool:
-        """Whether each token is made of a patch."""
+        """Whether each token is made from a patch."""
         return self.kind in OF_PATCHES
 
     def shape(self, maps: Maps) -> tuple[int, int]:
-        """(M, D).  Raises ConfigError where no patch fits in."""
+        """(M, D).  Raises ConfigError if no patch fits in."""
         channels, rows, columns = maps
         if self.of_patches and min(rows, columns) < self.patch:
             raise ConfigError(
@@ -78,13 +78,13 @@ class Tokens:
         }[self.kind]
 
     def layer(self, maps: Maps) -> StackedConv2d | None:
-        """The convolution over patches; None where tokens have none."""
+        """The convolution over patches; None if the tokens have no such layer."""
         if self.kind != PER_LEARNED_PATCH:
             return None
         return StackedConv2d("patches", maps, EMBEDDING, self.patch, "valid", self.patch)
 
     def of(self, maps: Tensor) -> Tensor:
-        """(K, B, C, H, W), or what `layer` has made of it → the tokens, (K, B, M, D)."""
+        """(K, B, C, H, W), or the output of `layer` → the tokens, (K, B, M, D)."""
         if self.kind == "per_feat":
             return maps.flatten(3)
         if self.kind == "per_patch":
@@ -99,13 +99,13 @@ class Tokens:
 
 
 def shuffled_order(numbers: int) -> Tensor:
-    """Where each number of a shuffled map comes from, place by place: a permutation of all of them."""
+    """The source index of each number of a shuffled map, place by place: a permutation of all of them."""
     return torch.from_numpy(host_stream(SHUFFLE_SEED, "shuffled tokens").permutation(numbers))
 
 
 @torch.library.custom_op("plasticity_lab::shuffled_order", mutates_args=())
 def _order_there(numbers: int, device: torch.device) -> Tensor:
-    """`shuffled_order` on a device.  An operator, since torch cannot compile what draws it; the result is its own."""
+    """`shuffled_order` on a device, as a new tensor.  An operator, since torch cannot compile the drawing."""
     return _kept_order(numbers, device).clone()
 
 
@@ -116,7 +116,7 @@ def _(numbers: int, device: torch.device) -> Tensor:
 
 @cache
 def _kept_order(numbers: int, device: torch.device) -> Tensor:
-    """To each device it is copied once, and not in every step."""
+    """Copied to each device only once, and not in every step."""
     return shuffled_order(numbers).to(device)
 
 

@@ -1,7 +1,8 @@
-"""Where the numbers of single units lie in a pack's parameters: what resets of units are written with.
+"""The indices of single units in a pack's parameters, for resets of units.
 
 A unit and a channel are a column of the weights (K, I, O) into them, an expert is a slice of (K, E, I, O). All
-functions take any parameters of the network, those of a target network too.
+functions take any parameters of the network, also a target network's.
+
 Legend: K runs, N units chosen in one run, I inputs and O outputs of a layer as stored, E experts.
 """
 
@@ -20,46 +21,46 @@ Units = NDArray[np.int64]
 """Numbers of units, channels or experts within a named place, 0 … produced[0] − 1."""
 
 EXPERTS = StackedExperts, StackedNoisyExperts
-"""The layers whose numbers have an axis of experts, before those of inputs and units."""
+"""The layers with an axis of experts in their parameters, before the axes of inputs and units."""
 OF_UNITS = ("weight", "bias", "scale", "shift", "sigma", "sigma_bias")
-"""The parameters of a layer that have a column for each of its units: scale and shift of one that is normalised, sigmas
-of one that is noisy."""
+"""The parameters of a layer that have a column for each of its units. Normalised layers have scale and shift, noisy
+layers have sigmas."""
 DRAWN_ANEW = ("weight", "bias", "sigma", "sigma_bias")
-"""Those that a fresh layer replaces: all but those that start without randomness and belong to a normalisation."""
+"""The parameters that a fresh layer replaces: all except a normalisation's, which start without randomness."""
 OF_INPUTS = ("weight", "sigma")
-"""Those that have a row for each of its inputs."""
+"""The parameters of a layer that have a row for each of its inputs."""
 
 
 def taking_part(unit: Unit, parameters: Mapping[str, Tensor]) -> bool:
-    """Whether a unit is among those that are active: of one that belongs to an idle body nothing is changed below."""
+    """Whether a unit's parameters are active. The functions below change nothing for units of idle environments."""
     return f"{unit.incoming}.weight" in parameters
 
 
 def passed_on(model: Model, unit: Unit) -> int:
-    """How many values (of channels: maps, of experts: experts) the activation passes on at a place."""
+    """The number of values (for channels: maps, for experts: experts) that the activation passes on at a place."""
     times = model.activation.expansion
     return unit.produced[0] if unit.kind == "expert" else unit.produced[0] * times.numerator // times.denominator
 
 
 def outgoing_rows(model: Model, unit: Unit, layer: str, chosen: Units) -> Units:
-    """The rows of a following layer's weight that what the chosen units pass on is multiplied with.
+    """The rows of a following layer's weight that multiply the values passed on by the chosen units.
 
-    They lie along `outgoing_axis`. A channel is a block of rows: one for each of its pixels, or for each number of a
-    patch; so is an expert, one for each of its units, and before another layer of experts it is one of these. Where the
-    activation passes on several values for a unit, each has its rows; where two units make one value (gates), both have
-    its rows.
+    They are indices along `outgoing_axis`. A channel is a block of rows: one for each of its pixels, or for each number
+    of a patch. An expert is a block with one row for each of its units; if another layer of experts follows, it is one
+    slice of this layer. If the activation passes on several values for a unit, each value has its rows. If two units
+    make one value (gates), the rows of that value belong to both.
     """
     produced, passed = unit.produced[0], passed_on(model, unit)
     inputs = layer_inputs(model, unit, layer)
     blocks = np.arange(inputs) // (inputs // passed)
-    # The values passed on are the units' own, then those of the next function of them: block b is of unit b mod N.
+    # First the units' own values are passed on, then the values of the next function: block b belongs to unit b mod N.
     of_unit = blocks % produced if passed >= produced else blocks
     wanted = chosen if passed >= produced else chosen % passed
     return np.flatnonzero(np.isin(of_unit, wanted))
 
 
 def outgoing_axis(model: Model, unit: Unit, layer: str) -> int:
-    """The axis of one run's weight, of a following layer, along which the rows lie: (I, O), or of experts (E, I, O)."""
+    """The axis of the rows in one run's weight of a following layer: (I, O), or for experts (E, I, O)."""
     return 1 if isinstance(model.design.layer(layer), EXPERTS) and unit.kind != "expert" else 0
 
 
@@ -72,9 +73,9 @@ def layer_inputs(model: Model, unit: Unit, layer: str) -> int:
 
 
 def cut_off(model: Model, parameters: Mapping[str, Tensor], run: int, unit: Unit, chosen: Units) -> None:
-    """Sets to zero, in place, what following layers make of the chosen units of one run.
+    """Sets to zero, in place, the weights by which following layers multiply the chosen units of one run.
 
-    parameters: those that are active (`Model.active`): what idle heads of other bodies make of a unit stays.
+    parameters: the active ones (`Model.active`). The weights of idle environments' heads do not change.
     """
     for layer in unit.outgoing if taking_part(unit, parameters) else ():
         rows = torch.from_numpy(outgoing_rows(model, unit, layer, chosen))
@@ -91,8 +92,8 @@ def forget(
     chosen: Units,
     outgoing: bool = True,
 ) -> None:
-    """Sets to zero, in place, the moments of all weights into the chosen units of one run, of their biases, and, where
-    `outgoing`, of the weights out of them.
+    """Sets moments of the chosen units of one run to zero, in place: for incoming weights and biases; with `outgoing`,
+    also for outgoing weights.
     """
     for own in moments.values():
         if outgoing:
@@ -111,8 +112,9 @@ def start_anew(
     draw: np.random.Generator,
     biases: bool = True,
 ) -> None:
-    """Draws, in place, fresh weights into the chosen units of one run, as the layer started; and their biases, where
-    `biases`: else these become zero.
+    """Draws fresh incoming weights for the chosen units of one run, in place, from the layer's initial distribution.
+
+    biases: whether their biases are drawn too; otherwise they become zero.
     """
     fresh = model.start_of(model.design.layer(unit.incoming), run, draw) if taking_part(unit, parameters) else {}
     for name, values in fresh.items():
@@ -124,5 +126,5 @@ def start_anew(
 
 
 def _axis(unit: Unit) -> int:
-    """The axis of one run's weights and biases, of the layer before a unit, along which units lie."""
+    """The axis of units in one run's weights and biases of the layer before them."""
     return 0 if unit.kind == "expert" else 1

@@ -1,1 +1,1 @@
-"""What stands between an encoder's feature map and the outputs."""
+"""Heads: the layers between an encoder's feature map and the outputs."""

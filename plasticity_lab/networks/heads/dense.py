@@ -16,7 +16,7 @@ from plasticity_lab.stacking.products import row_times
 
 
 class Dense(Head):
-    """Hidden layers and outputs. Final classes say what row they make of the maps, channel by channel."""
+    """Hidden layers and outputs. Final classes define the row that they make of the maps, channel by channel."""
 
     def row(self, maps_KBCHW: Tensor) -> Tensor:
         """The maps → (K, B, D)."""
@@ -61,7 +61,7 @@ class Flatten(Dense):
 
 
 class Average(Dense):
-    """Each channel's mean over all places: C numbers, wherever on the image something stands.
+    """The mean of each channel over all places: C numbers, independent of positions on the image.
 
     Global average pooling (Lin et al. 2014), before the hidden layer as in Figure 15 of Sokar et al. 2025.
     """
@@ -70,7 +70,8 @@ class Average(Dense):
         """The means, by a product of matrices: its bits do not depend on the pack."""
         places_KBPC = maps_KBCHW.movedim(2, -1).flatten(2, 3)
         runs, examples, places, _ = places_KBPC.shape
-        # Laid out anew: alone, a run's maps may lie otherwise in memory than in a pack, and other bits would follow.
+        # Made contiguous: the memory layout of a run's maps may differ between a pack and a run alone, and change the
+        # bits.
         of_each = places_KBPC.contiguous().flatten(0, 1)
         share = torch.full((runs * examples, places), 1 / places, dtype=of_each.dtype, device=of_each.device)
         return row_times(share, of_each).unflatten(0, (runs, examples))

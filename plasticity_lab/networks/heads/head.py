@@ -1,4 +1,4 @@
-"""What a head is: the layers between an encoder's feature map and the outputs, and a forward pass over them.
+"""The base class of heads: the layers between an encoder's feature map and the outputs, and their forward pass.
 
 Legend: K runs, B examples, C channels, H, W rows and columns, O numbers of an output.
 """
@@ -18,12 +18,12 @@ from plasticity_lab.stacking.noisy import StackedNoisyLinear
 
 @dataclass(frozen=True)
 class Encoded:
-    """What an encoder hands over to a head, and what it asks of it.
+    """The information that an encoder gives to a head.
 
-    maps: (C, H, W), what the activation behind the encoder passes on of one example. shapes: of the network; its dense
-    layers are `shapes.dense`. hidden: name → how many units the network has in a hidden layer of that name. expansion:
-    how many values the activation passes on for each. normed: a layer that the activation follows → that layer with
-    what the network's `norm` puts behind it. tokens: (M, D), of a head that takes tokens.
+    maps: (C, H, W), the shape of one example's activated feature map. shapes: the shapes of the network; its dense
+    layers are `shapes.dense`. hidden: name → number of units of the network's hidden layer of that name. expansion: the
+    number of values that the activation passes on for each. normed: a layer before an activation → the layer with the
+    network's `norm`. tokens: (M, D), for a head that takes tokens.
     """
 
     maps: tuple[int, int, int]
@@ -36,11 +36,10 @@ class Encoded:
 
 @dataclass(frozen=True)
 class HeadDesign:
-    """The layers of a head in the order of the forward pass, and its units in that of their activations.
+    """The layers of a head in the order of the forward pass, and its units in the order of their activations.
 
-    outputs: name → the layer that answers it. receiving: the layers that are given the feature map: what the encoder's
-    last channels pass on is multiplied with their rows, channel by channel (see `units.outgoing_rows`). losses: as
-    `Design` has them.
+    outputs: name → the layer that computes it. receiving: the layers that receive the feature map; their rows belong to
+    the encoder's last channels, channel by channel (see `units.outgoing_rows`). losses: see `Design`.
     """
 
     layers: Sequence[Layer]
@@ -51,15 +50,16 @@ class HeadDesign:
 
 
 class Head(Component):
-    """A way from feature maps to outputs. Final classes lay out its design and write the forward pass over it.
+    """The base class of heads, from feature maps to outputs. Final classes define its design and the forward pass over
+    it.
 
-    takes_tokens: whether it is given tokens (K, B, M, D) in the place of maps (see `tokenization`).
+    takes_tokens: whether it receives tokens (K, B, M, D) instead of maps (see `tokenization`).
     """
 
     takes_tokens: ClassVar[bool] = False
 
     has_experts: ClassVar[bool] = False
-    """Whether units of kind expert stand in it."""
+    """Whether it has units of kind expert."""
 
     def design(self, encoded: Encoded) -> HeadDesign:
         """The layers and units behind an encoder.  Raises ConfigError for maps that it cannot take."""
@@ -70,7 +70,7 @@ class Head(Component):
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """The feature maps, or tokens → the features that the output layers receive, (K, B, D), and the head's losses.
 
-        layers: those of the design without the output layers, in its order. activate: the activation at the n-th of the
+        layers: the design's layers without the output layers, in its order. activate: the activation at the n-th of the
         head's own units.
         """
         raise NotImplementedError

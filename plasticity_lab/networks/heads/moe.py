@@ -1,4 +1,4 @@
-"""The heads whose penultimate layer is a mixture of experts that are given the feature map token by token.
+"""The base class of heads with a mixture of experts as penultimate layer, which receive the feature map as tokens.
 
 Legend: K runs, B examples, C channels, H, W rows and columns, M tokens, D numbers of each, N experts, P slots of each,
 S = N · P, U units of an expert's hidden layer.
@@ -24,20 +24,20 @@ from plasticity_lab.stacking.router import INITS, StackedRouter
 from plasticity_lab.stacking.run_axis import aligned
 
 LOSSES = {"importance": importance, "load": load}
-"""Of the logits (K, B, M, N), by name."""
+"""Losses by name; each is a function of the logits (K, B, M, N)."""
 
 
 class MoE(Head):
-    """Tokens → slots → experts → tokens, flattened → a layer for each output. Final classes say who is given what.
+    """Tokens → slots → experts → tokens, flattened → a layer for each output. Final classes define the routing.
 
     An expert is a layer of U units, the activation, and a layer of D; U is the encoder's hidden width times `scale`.
-    slots: of each expert; a number, or tokens (as many as tokens), or null: the tokens times `capacity`, shared by the
-    experts and rounded up. router: how φ starts (see `StackedRouter`). shared_noise: whether the experts of a noisy
-    agent have the same noise, all slots of an example alike; their second layers have none. further_layer: whether a
-    layer of the encoder's hidden width, and the activation, stand behind the experts.
+    slots: slots of each expert: a number, or tokens (as many as tokens), or null: the tokens times `capacity`, shared
+    by the experts and rounded up. router: the distribution of φ's first values (see `StackedRouter`). shared_noise:
+    whether the experts of a noisy agent have the same noise, equal for all slots of an example; their second layers
+    have none. further_layer: whether a layer of the encoder's hidden width, and the activation, follow the experts.
 
-    Nothing stands between the experts' outputs and what follows, as in Dopamine's labs/moes; layer normalisation
-    concerns the encoder alone. Source: Obando-Ceron et al. 2024; Sokar et al. 2025.
+    No activation follows the experts' outputs, as in Dopamine's labs/moes; layer normalisation applies only to the
+    encoder. Source: Obando-Ceron et al. 2024; Sokar et al. 2025.
     """
 
     takes_tokens = has_experts = True
@@ -73,11 +73,11 @@ class MoE(Head):
         self.shared_noise, self.further_layer = shared_noise, further_layer
 
     def routed(self, inputs: int, slots: int) -> StackedRouter:
-        """The router of tokens of that many numbers."""
+        """The router for tokens with that many numbers."""
         raise NotImplementedError
 
     def route(self, parameters: Mapping[str, Tensor], logits: Tensor, slots: int, there: int) -> Routing:
-        """Who is given what.  logits (K, B, M, …), of which `there` tokens are no padding."""
+        """The routing of tokens to slots.  logits (K, B, M, …); the first `there` tokens are no padding."""
         raise NotImplementedError
 
     def slots_for(self, tokens: int) -> int:
@@ -85,13 +85,13 @@ class MoE(Head):
         return slots_of(self.capacity if self.slots is None else self.slots, tokens, self.experts)
 
     def with_pruning(self) -> Self:
-        """The same head, whose experts can be closed."""
+        """The same head with experts that can be closed."""
         other = copy(self)
         other.prunable = True
         return other
 
     def design(self, encoded: Encoded) -> HeadDesign:
-        """Router, both layers of the experts, perhaps one more, the outputs."""
+        """The layers: router, both layers of the experts, the further layer if there is one, and the outputs."""
         tokens, inputs = encoded.tokens
         slots, ((name, width), *_) = self.slots_for(tokens), encoded.hidden.items()
         units = max(1, round(width * self.scale))
@@ -116,7 +116,7 @@ class MoE(Head):
     def forward(
         self, layers: Sequence[Layer], parameters: Mapping[str, Tensor], tokens_KBMD: Tensor, activate: Activate
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """The tokens → what they get from the experts, in one row, perhaps through the further layer."""
+        """The tokens → their rows from the experts, flattened, then through the further layer if there is one."""
         router, first, second, *further = layers
         there = tokens_KBMD.shape[2]
         # Matrices whose rows and columns are multiples of 4: a run's products have the same bits in any pack.
@@ -136,7 +136,7 @@ class MoE(Head):
         return h, losses
 
     def _first(self, encoded: Encoded, inputs: int, units: int, slots: int) -> Layer:
-        """The experts' first layer, noisy where the agent asks for it."""
+        """The experts' first layer, noisy if the agent asks for it."""
         noise = encoded.shapes.noise
         if noise is None and not self.shared_noise:
             raise ConfigError(

@@ -1,7 +1,7 @@
-"""Routings of mixtures of experts: from logits to the share of each token in each slot, and back; and balancing losses.
+"""Routings of mixtures of experts: from logits to the shares of tokens in slots, and back; and balancing losses.
 
-Legend: K runs, B examples, M tokens of each, N experts, P slots of each, S = N · P slots, expert by expert; of a table
-R rows, C columns.
+Legend: K runs, B examples, M tokens of each, N experts, P slots of each, S = N · P slots, expert by expert; R rows and
+C columns of a table.
 
 A routing is two tables. dispatch (K, B, S, M): the weight of each token in a slot. combine (K, B, M, S): the weight of
 each slot's output in a token. Slots are dispatch · tokens, and tokens become combine · outputs.
@@ -29,7 +29,7 @@ class Routing(NamedTuple):
 def soft(parameters: Mapping[str, Tensor], logits_KBMS: Tensor, there: int) -> Routing:
     """Every slot is a mean over all tokens, and every token becomes a mean over all slots.
 
-    parameters: of the network. there: the number of tokens that are not padding; padding has no weight.
+    parameters: the network's parameters. there: the number of tokens that are not padding; padding has no weight.
     Source: Puigcerver et al. 2024, eqs. 1–3.
     """
     return Routing(shares_of_columns(parameters, logits_KBMS, there), shares_of_rows(parameters, logits_KBMS))
@@ -94,7 +94,7 @@ def _at(index: Tensor, count: int) -> Tensor:
 def shares_of_rows(parameters: Mapping[str, Tensor], x_KBRC: Tensor) -> Tensor:
     """Shares that add up to 1 along each row: e^x over its sum.  → like x.
 
-    parameters: of the network; they tell whether our kernels compute it.
+    parameters: the network's parameters; their type decides whether our kernels compute it.
     """
     if isinstance(parameters, ThroughKernels):
         return parameters.shares(x_KBRC)

@@ -1,4 +1,4 @@
-"""The choice head=tokenised: a dense layer for every token alike, and what the tokens give together.
+"""The choice head=tokenised: one dense layer, shared by all tokens, and the sum or mean of its outputs.
 
 Legend: K runs, B examples, M tokens, D numbers of each, U units of the dense layer.
 """
@@ -37,7 +37,9 @@ class Tokenised(Head):
         return self.pooled == "sum" and self.scale == 1
 
     def design(self, encoded: Encoded) -> HeadDesign:
-        """The layer and the outputs.  Raises ConfigError where an agent asks for noise, as the paper's code does."""
+        """The layer and the outputs.  Raises ConfigError if the agent asks for noise; the paper's code refuses it
+        too.
+        """
         if encoded.shapes.noise is not None:
             raise ConfigError(
                 "head=tokenised has no noisy layers, since one layer serves all tokens; choose agent.noisy=false, as "
