@@ -1,12 +1,12 @@
-"""Arms compared by a setting: does X help?  `python -m analysis compare`, and the same from Python.
+"""Compares arms by a setting: does X help?  `python -m analysis compare`, or from Python:
 
     from analysis.compare import compare
 
     result = compare("store", by="intervention", against="none")
     print(result.markdown())
 
-`setting` finds what is compared, `sections` which runs; `arm`, `pair`, `scores` and `comparison` make numbers of them,
-`listing`, `pairs_listing`, `caption`, `runs_said` and `drawing` what is shown.
+`setting` finds the compared setting and `sections` the compared runs. `arm`, `pair`, `scores` and `comparison` compute
+the numbers. `listing`, `caption`, `runs_said` and `drawing` make tables, captions and figures.
 """
 
 from analysis.compare.result import Result, compare

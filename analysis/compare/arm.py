@@ -14,13 +14,13 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Measure
 
 COSTS = ("parameters", "seconds")
-"""Numbers that every summary has."""
+"""Numbers in every summary."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """label, value: of the setting. cells: benchmark or game → its runs there, if it has some. costs: by name, the mean
-    of all runs of the arm.
+    """label, value: the setting's. cells: benchmark or game → the arm's runs there; only tasks with runs of this arm.
+    costs: name → the mean over all runs of the arm.
     """
 
     label: str
@@ -30,12 +30,12 @@ class Arm:
 
     @property
     def n(self) -> int:
-        """How many runs have a value."""
+        """The number of runs with a value."""
         return sum(cell.n for cell in self.cells.values())
 
     @property
     def expected(self) -> int:
-        """How many there should be."""
+        """The expected number of runs."""
         return sum(cell.expected for cell in self.cells.values())
 
     def values(self, task: str) -> Sequence[float]:
@@ -54,7 +54,7 @@ def arm_of(label: str, value: object, cells: Mapping[str, Cell]) -> Arm:
 
 
 def arms_of(section: Section, measures: Mapping[str, Measure]) -> list[Arm]:
-    """The arms of a section, in its order.  measures: benchmark or game → the number that is compared."""
+    """The arms of a section, in its order.  measures: benchmark or game → the compared number."""
     cells: dict[str, dict[str, Cell]] = {arm: {} for arm in section.arms}
     for stratum, rows_of in section.strata.items():
         most = max(len({row.seeds for row in rows}) for rows in rows_of.values())
@@ -64,9 +64,10 @@ def arms_of(section: Section, measures: Mapping[str, Measure]) -> list[Arm]:
 
 
 def measures_of(section: Section, name: str | None) -> dict[str, Measure]:
-    """Benchmark or game → the number that is compared: the summary value of that name, or the agents' main metric.
+    """Benchmark or game → the compared number: the summary value `name`, or the agents' main metric if it is None.
 
-    Raises ConfigError if agents of one benchmark have different main metrics, and if no run has the value.
+    Raises ConfigError if agents of one benchmark have different main metrics, if no run has the value, or if the value
+    is not defined for these runs.
     """
     return {
         stratum: _measure(stratum, [row for rows in rows_of.values() for row in rows], name)

@@ -45,7 +45,7 @@ def welch_verdict(compared: Compared) -> list[str]:
 
 
 def verdict(compared: Compared, tests: Iterable[tuple[Pair, float | None, float | None]]) -> str:
-    """As in "better: snr; not significantly different: l2_init".  tests: pairs, each with its corrected p and its t."""
+    """The pairs by result, as in "better: snr; worse: l2_init".  tests: pairs, each with its corrected p and its t."""
     found: dict[str, list[str]] = {"better": [], "worse": [], "not significantly different": [], "no test": []}
     direction = -1 if compared.measure.better == "less" else 1
     for pair, p, t in tests:
@@ -59,7 +59,7 @@ def verdict(compared: Compared, tests: Iterable[tuple[Pair, float | None, float 
 
 
 def _tested(compared: Compared) -> int:
-    """The number of tests that Holm's correction is made for."""
+    """The number of tests that Holm's correction counts."""
     return sum(pair.test.p is not None for pair in compared.pairs)
 
 
@@ -83,7 +83,7 @@ def _numbers(compared: Compared) -> list[str]:
 
 
 def _methods(compared: Compared, found: Sequence[Interval], of: str) -> str:
-    """The methods of the intervals and their coverage with the fewest runs, behind a comma."""
+    """The methods of the intervals, with the coverage at the smallest number of runs; starts with a comma."""
     by_method: dict[str, Interval] = {}
     for each in found:
         if each.ends is not None:
@@ -119,7 +119,7 @@ def _tests(compared: Compared) -> list[str]:
 
 
 def _effect(compared: Compared) -> list[str]:
-    """The method of the intervals of g, if there are some."""
+    """The method of the intervals of g; empty if no pair has one."""
     runs = [min(pair.effect.n) for pair in compared.pairs if pair.effect.low is not None]
     return [f"g with its {with_coverage(EFFECT, 'effect', min(runs), 1)}."] if runs else []
 
@@ -144,7 +144,7 @@ def _why_not(compared: Compared) -> list[str]:
 
 
 def _tuned(compared: Compared) -> list[str]:
-    """The settings in which arms differ because they were chosen for each of them."""
+    """The tuned settings, if they were chosen for each arm separately and the arms differ in them."""
     rows_by_arm = rows_of(compared)
     rows = [row for rows in rows_by_arm.values() for row in rows]
     names = varying({name: value for name, value in row.own.items() if is_own(name)} for row in rows)

@@ -19,23 +19,25 @@ from plasticity_lab.records.measures import Measure
 
 BEST = "best"
 FEW = 6
-"""The most arms for which all pairs are shown by default."""
+"""Up to this many arms, all pairs are shown by default."""
 LEVEL = 0.05
 SCORE = Measure("score", "Score", places=3, better="more")
-"""The number that is compared over several benchmarks."""
+"""The compared number over several benchmarks."""
 AGGREGATES = ("iqm", "median", "mean", "optimality gap")
-"""Of scores over several benchmarks."""
+"""The aggregates of scores over several benchmarks."""
 
 
 @dataclass(frozen=True)
 class Compared:
     """The arms of one section, on one benchmark or over several.
 
-    arms: with their cells on these benchmarks. task: the benchmark; None for scores over several. measures: benchmark →
-    the number that is compared there, for all benchmarks of the section. ends: of each benchmark in the scores;
-    left_out: of each benchmark without scores. aggregates: arm → name → number with its interval. reference: the arm
-    that others are compared with, and `chosen`: why it is this one. pairs: all that are shown, with one correction,
-    first each arm against the reference. alike: the best arm with those not significantly different from it.
+    arms: with their cells on these benchmarks. task: the benchmark; None for scores over several.
+    measures: benchmark → the number compared there, for all benchmarks of the section.
+    ends: benchmark → the values that score 0 and 1, for each benchmark in the scores. left_out: the same for benchmarks
+    without scores. aggregates: arm → name → number with its interval.
+    reference: the arm that others are compared with. chosen: the reason for this choice.
+    pairs: all shown pairs, under one correction; first each arm against the reference.
+    alike: the best arm, and the arms not significantly different from it.
     """
 
     by: str
@@ -54,7 +56,7 @@ class Compared:
 
     @property
     def measure(self) -> Measure:
-        """The number that is compared."""
+        """The compared number."""
         return SCORE if self.task is None else self.measures[self.task]
 
     def against(self, arm: str) -> Pair | None:
@@ -69,7 +71,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs compared by a setting. shown: for each section scores first, then each benchmark.
+    """Runs compared by a setting.  shown: for each section, scores first, then each benchmark.
 
     notes: sentences about runs that are not compared.
     """
@@ -98,11 +100,11 @@ def comparison(
     metric: str | None = None,
     pairs: bool | None = None,
 ) -> Comparison:
-    """The rows compared by a setting: the one that is named, or the only one in which they differ.
+    """Compares rows by a setting: the named one, or the only setting that differs.
 
-    against: an arm, or "best"; None: the arm `none` if interventions are compared, else the best. pairs: whether all
-    pairs are shown; None: if there are few arms.
-    Raises ConfigError, naming the choices, for a comparison that cannot be made.
+    against: an arm, or "best"; None: the arm `none` if interventions are compared, otherwise the best.
+    pairs: whether all pairs are shown; None: only if there are 3 to `FEW` arms.
+    Raises ConfigError, naming the choices, if the comparison is not possible.
     """
     setting = chosen_setting(rows, by)
     found, notes = sections(rows, setting)
@@ -122,7 +124,7 @@ def comparison(
 
 
 def _scores(asked: _Asked, arms: Sequence[Arm]) -> list[Compared]:
-    """The comparison over several benchmarks; none if fewer than two of them have scores."""
+    """The comparison over several benchmarks; empty if fewer than two of them have scores."""
     fixed = None if asked.against == BEST else _fixed(asked.by, arms, asked.against)
     ends: dict[str, Ends] = {}
     for task in asked.section.strata:
@@ -147,7 +149,7 @@ def _compared(
     ends: Mapping[str, Ends] | None = None,
     left_out: Mapping[str, Ends] | None = None,
 ) -> Compared:
-    """The arms on one benchmark, or by scores: then ends are given."""
+    """The arms compared on one benchmark, or by scores; for scores, `ends` is given."""
     by_label = {arm.label: arm for arm in arms}
     if task is None:
         ends, better, names, ranked_by = ends or {}, SCORE.better, AGGREGATES, "iqm"
@@ -194,7 +196,7 @@ def _best(values: Mapping[str, float | None], complete: Sequence[str], better: s
 
 
 def _reference(by: str, arms: Sequence[Arm], best: str | None, against: str | None) -> tuple[str, str]:
-    """The arm that others are compared with, and why it is this one."""
+    """The arm that others are compared with, and the reason for this choice."""
     if against != BEST and (fixed := _fixed(by, arms, against)):
         return fixed, "no intervention" if against is None else "as asked"
     return (best, "the best") if best else (arms[0].label, "the first")
@@ -208,7 +210,7 @@ def _fixed(by: str, arms: Sequence[Arm], against: str | None) -> str | None:
 
 
 def _named(arms: Iterable[tuple[str, object]], against: str) -> str | None:
-    """The arm of that label, or the only one of that value.  arms: label and value of each."""
+    """The arm with that label, or the only arm with that value.  arms: (label, value) pairs."""
     values = []
     for label, value in arms:
         if label == against:
@@ -219,7 +221,7 @@ def _named(arms: Iterable[tuple[str, object]], against: str) -> str | None:
 
 
 def _check_reference(by: str, found: Sequence[Section], against: str | None) -> None:
-    """Raises ConfigError, naming the arms, if no section has the arm that is asked for."""
+    """Raises ConfigError, naming the arms, if no section has the requested arm."""
     if against is None or against == BEST:
         return
     if not any(_named(section.value_of.items(), against) for section in found):
@@ -236,7 +238,7 @@ def _pairs(arms: Sequence[str], reference: str, several: bool, pair: Callable[[s
 
 
 def _alike(best: str | None, arms: Sequence[str], pair: Callable[[str, str], Pair]) -> list[str]:
-    """The best arm, and those that are tested and not significantly different from it, or have no difference."""
+    """The best arm, and the tested arms that do not differ significantly from it or have no difference."""
     if best is None:
         return []
     alike = [best]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Course:
-    """of: arm → its interquartile mean with its interval at each place. places: tasks or steps; parts of the training,
-    from 0 to 1, if there are several benchmarks. runs: arm → the ids of those that have a curve.
+    """of: arm → its interquartile mean with its interval at each place. places: tasks or steps; for several benchmarks,
+    parts of the training from 0 to 1. runs: arm → ids of its runs with a curve.
     """
 
     x_label: str
@@ -32,7 +32,7 @@ class Course:
 
 @dataclass(frozen=True)
 class _Curves:
-    """The curves on one benchmark. of_run: run → bin → value. places: bin → its place; whole: whether it is a task."""
+    """The curves on one benchmark.  of_run: run → bin → value. places: bin → place. whole: whether places are tasks."""
 
     column: Column
     of_run: Mapping[str, Mapping[int, float]]
@@ -43,7 +43,7 @@ class _Curves:
 def course(compared: Compared, metrics: Metrics, name: str | None) -> tuple[Course | None, list[str]]:
     """The course of the compared runs, and sentences about runs without one.
 
-    name: of the metric that is compared, which is shown if there is such a column; else the agents' first column.
+    name: the compared metric; it is shown if a column has this name, otherwise the agents' first column.
     """
     tasks = [task for task in compared.section.strata if task in compared.ends or task == compared.task]
     read: dict[str, _Curves] = {}
@@ -77,7 +77,7 @@ def _column(compared: Compared, task: str, name: str | None) -> Column | None:
 
 
 def _read(metrics: Metrics, runs: Sequence[str], column: Column) -> _Curves | str:
-    """The curves of runs, or why there are none."""
+    """The curves of runs, or the reason why they cannot be drawn."""
     from analysis.figures.courses import binned, extents  # Polars: half a second
 
     lazy: pl.LazyFrame = metrics(runs)
@@ -106,7 +106,7 @@ def _of_one(curves: _Curves, of_arm: Mapping[str, set[str]]) -> Course:
 
 
 def _of_several(compared: Compared, read: Mapping[str, _Curves], of_arm: Mapping[str, set[str]]) -> Course:
-    """Scores by parts of the training, as many for each benchmark, whatever its length."""
+    """Scores by parts of the training; every benchmark has the same number of parts, whatever its length."""
     many = min(POINTS, *(len(curves.places) for curves in read.values()))
     parts: dict[str, dict[str, list[float]]] = {}
     for task, curves in read.items():
@@ -128,7 +128,7 @@ def _of_several(compared: Compared, read: Mapping[str, _Curves], of_arm: Mapping
 
 
 def _ends(compared: Compared, task: str, curves: _Curves, of_arm: Mapping[str, set[str]]) -> Ends:
-    """The values that become 0 and 1 on a curve, by the rules of the scores: with means over the whole course."""
+    """The values that become 0 and 1 on a curve, by the rules of the scores, from means over the whole curve."""
     means = {}
     for arm, ids in of_arm.items():
         own = [float(np.mean([*curve.values()])) for run, curve in curves.of_run.items() if run in ids]

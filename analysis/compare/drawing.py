@@ -17,15 +17,17 @@ from analysis.statistics.profiles import profile
 
 THRESHOLDS = 101
 TABLES = 12
-"""The most tables that a figure has panels for."""
+"""The number of tables that get panels in the figure, at most."""
 DRAWN = 2000
 """Replicates of a profile's band."""
 BAND = Method("stratified percentile bootstrap", replicates=DRAWN, seed=0)
 
 
 def drawing(found: Comparison, metrics: Metrics, name: str | None, tables: Iterable[Compared]) -> Drawing:
-    """The figure.  metrics: reads what runs measured along their way. name: of the metric that is compared, if one was
-    asked for. tables: the first `TABLES` of the comparison.
+    """The figure of a comparison.
+
+    metrics: reads the metrics.parquet of runs. name: the compared metric, if one was named. tables: the first `TABLES`
+    tables of the comparison.
     """
     dots: list[Panel] = []
     curves: list[Panel] = []
@@ -63,7 +65,7 @@ def drawing(found: Comparison, metrics: Metrics, name: str | None, tables: Itera
 
 
 def _key(compared: Compared, arm: str) -> str:
-    """The name that decides an arm's colour: activations and interventions have the same one in all figures."""
+    """The name that decides an arm's colour. Activations and interventions have the same colour in all figures."""
     return word(compared.section.value_of[arm]) if compared.by in ("activation", "intervention") else arm
 
 

@@ -1,4 +1,4 @@
-"""A comparison as tables: an arm a row, a pair a row, and both as lines of values for programs."""
+"""A comparison as tables: one arm per row, one pair per row, and both as lines of values for programs."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -41,7 +41,7 @@ def arms_table(compared: Compared) -> Listing:
 
 
 def pairs_table(compared: Compared) -> Listing:
-    """A pair a row: the first arm less the second, and how often a run of the first is the better."""
+    """One pair per row: first arm minus second, and the probability that a run of the first is better."""
     return Listing(
         name=name_of(compared.by),
         title=f"{_title(compared)}: all pairs",
@@ -147,7 +147,7 @@ def _line(compared: Compared, arm: Arm) -> dict[str, object]:
 
 
 def _aggregates(found: Mapping[str, Interval]) -> dict[str, object]:
-    """Every aggregate with its interval, the interval's method, or why there is none."""
+    """Every aggregate with its interval and the interval's method, or the reason why it has no interval."""
     line: dict[str, object] = {}
     for name, of in found.items():
         key = name.replace(" ", "_")

@@ -19,10 +19,10 @@ from analysis.statistics.welch import Welch, two_sided, welch
 class Pair:
     """Ours compared with theirs.
 
-    difference: ours less theirs, of means: of values on one benchmark, of scores on several; of_iqms: of interquartile
-    means. test: Welch's of the means, whose interval is `difference`; paired: at the `paired.n` seeds that both have.
-    effect: Hedges' g, over several benchmarks the mean of theirs. better: the probability that a run of ours is the
-    better. holm: Welch's p, corrected for all pairs that are shown.
+    difference: our mean − their mean; values on one benchmark, scores on several. of_iqms: the same for interquartile
+    means. test: Welch's test of the means; its interval is `difference`. paired: the paired test, at the `paired.n`
+    seeds that both have. effect: Hedges' g; for several benchmarks, the mean of their g. better: the probability that a
+    run of ours is better. holm: Welch's p, corrected for all shown pairs.
     """
 
     ours: str

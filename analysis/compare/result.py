@@ -27,7 +27,7 @@ from plasticity_lab.process.account import expanded
 
 @dataclass(frozen=True)
 class Result:
-    """found: the numbers. listings: the tables. drawing: the figure, if one was asked for."""
+    """found: the numbers. listings: the tables. drawing: the figure, None if none was requested."""
 
     found: Comparison
     listings: Sequence[Listing]
@@ -52,11 +52,11 @@ class Result:
         return markdown(self.listings)
 
     def latex(self) -> str:
-        """A table environment each."""
+        """One table environment per table."""
         return latex(self.listings)
 
     def csv(self) -> str:
-        """A line for each arm and each pair, every number in full."""
+        """One line for each arm and each pair, with unrounded numbers."""
         return csv_text(self.listings)
 
     def write(self, folder: "str | Path") -> str:
@@ -91,8 +91,8 @@ def compared(
 ) -> Result:
     """Rows as a comparison with its tables and its figure; see `comparison`.
 
-    metrics: reads what runs measured along their way. notes: sentences for the first caption. progress: the terminal
-    that shows how far the figure is.
+    metrics: reads the metrics.parquet of runs. notes: sentences for the first caption. progress: the terminal that
+    shows the progress of the figure.
     """
     found = comparison(rows, by, against, metric, pairs)
     listings: list[Listing] = []
@@ -118,10 +118,10 @@ def compare(
     pairs: bool | None = None,
     figure: bool = True,
 ) -> Result:
-    """The runs of a store, or of several, compared by a setting, as `python -m analysis compare` does it.
+    """Compares the runs of one or several stores by a setting, as `python -m analysis compare` does.
 
-    by: the key of a setting, as "intervention"; None: the only one in which the runs differ. against: the arm that
-    others are compared with, or "best". where: keys and the values that a run must have, as in `analysis.load`.
+    by: the key of a setting, as "intervention"; None: the only setting that differs. against: the arm that others are
+    compared with, or "best". where: keys and the values that a run must have, as in `analysis.load`.
     Raises StoreError, ConfigError.
     """
     places = [expanded(one) for one in ([store] if isinstance(store, str | Path) else store)]

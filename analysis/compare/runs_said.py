@@ -1,4 +1,4 @@
-"""The caption's sentences about the runs of a comparison: which have no value, and how arms were made differently."""
+"""The caption's sentences about the runs of a comparison: runs without a value, and differences in code or machines."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -64,7 +64,7 @@ def _data(compared: Compared) -> list[str]:
 
 
 def _without_value(cells: Mapping[tuple[str, str], Cell]) -> list[str]:
-    """Runs that have no value, and why; and runs that were made again."""
+    """Runs without a value, and the reasons; and runs that were run again."""
     said = []
     for (arm, task), cell in cells.items():
         counts: dict[Why, int] = {why: getattr(cell, why) for why in WHY}
@@ -97,7 +97,7 @@ def _seeds(compared: Compared, cells: Mapping[tuple[str, str], Cell]) -> list[st
 
 
 def _flags(cells: Mapping[tuple[str, str], Cell]) -> list[str]:
-    """Remarks on runs whose values are in the numbers."""
+    """Remarks on flagged runs that are nevertheless included in the numbers."""
     lines = []
     counts: dict[str, Counter[str]] = {}
     for (arm, _), cell in cells.items():
@@ -115,7 +115,7 @@ def _flags(cells: Mapping[tuple[str, str], Cell]) -> list[str]:
 
 
 def _shared(of_arm: Mapping[str, Sequence[Row]]) -> list[str]:
-    """Runs that belong to two arms, because they were asked for under two names."""
+    """Runs that belong to two arms, because they were requested under two names."""
     lines = []
     for one, other in combinations(of_arm, 2):
         both = {row.run for row in of_arm[one]} & {row.run for row in of_arm[other]}

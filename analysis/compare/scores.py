@@ -30,10 +30,10 @@ RETURNS = ("return", "final_return", "mean_return", "test_return")
 
 @dataclass(frozen=True)
 class Ends:
-    """The values, in the metric's unit, that become 0 and 1 on a benchmark, and what each of them is.
+    """The values, in the metric's unit, that become 0 and 1 on a benchmark, and a description of each.
 
-    reason: why there are no scores, if low and high are not two numbers. scored: False if the file says that the
-    benchmark has no scores, which no run can change: means over several benchmarks leave it out.
+    reason: why no scores can be computed; None if they can. scored: False if the file says that the benchmark has no
+    scores, whatever the runs; means over several benchmarks leave it out.
     """
 
     low: float | None
@@ -44,7 +44,7 @@ class Ends:
     scored: bool = True
 
     def score(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """The scores of values; NaN if there are no ends."""
+        """The scores of values; NaN if the benchmark has no ends."""
         values = np.asarray(values, dtype=np.float64)
         if self.low is None or self.high is None or self.reason:
             return np.full(values.shape, np.nan)
@@ -54,8 +54,8 @@ class Ends:
 def ends_of(section: Section, stratum: str, shown: Measure, means: Mapping[str, float], reference: str | None) -> Ends:
     """The ends of a benchmark.
 
-    means: arm → its mean there, in the metric's unit. reference: the arm whose mean is 1 if the benchmark has no
-    published reference; None for the best one.
+    means: arm → its mean there, in the metric's unit. reference: if the benchmark has no published reference, the mean
+    of this arm scores 1; None: the best arm's mean.
     """
     rows = next(iter(section.strata[stratum].values()))
     known = _known(rows[0], shown)
@@ -93,7 +93,7 @@ def _known(row: Row, shown: Measure) -> Mapping[str, str]:
 
 
 def matrix(columns: Sequence[Sequence[float]]) -> np.ndarray:
-    """The values of each benchmark as columns (N, M), filled up with NaN if one has fewer runs."""
+    """The values as (N runs, M benchmarks), padded with NaN for benchmarks with fewer runs."""
     filled = np.full((max(map(len, columns), default=0), len(columns)), np.nan)
     for at, column in enumerate(columns):
         filled[: len(column), at] = column
@@ -101,12 +101,12 @@ def matrix(columns: Sequence[Sequence[float]]) -> np.ndarray:
 
 
 def score_matrix(arm: Arm, ends: Mapping[str, Ends]) -> np.ndarray:
-    """The scores of an arm: runs (N) × benchmarks (M), NaN if one has fewer."""
+    """The scores of an arm (N runs, M benchmarks), padded with NaN for benchmarks with fewer runs."""
     return matrix([ends[task].score(arm.values(task)).tolist() for task in ends])
 
 
 def said(ends: Mapping[str, Ends], measures: Mapping[str, Measure]) -> list[str]:
-    """The caption on 0 and 1, with benchmarks of the same ends together; for many benchmarks without the numbers."""
+    """Sentences about the ends; benchmarks with the same ends share one. Many benchmarks: without the numbers."""
     alike: dict[tuple[str, ...], list[str]] = {}
     many = len(ends) > MANY
     for task, of in ends.items():

@@ -16,15 +16,15 @@ from plasticity_lab.errors import ConfigError
 
 Settings = Mapping[str, Any]
 FIRST = ("none", "null", "false")
-"""Values that mean nothing, which come before all others."""
+"""Values that mean "nothing"; they are sorted before all others."""
 
 
 @dataclass(frozen=True)
 class Section:
     """Runs that can be compared.
 
-    words: the settings that other sections do not have, as in "batch_size=16". arms: their labels, in order. value_of:
-    label → the value of the setting. strata: benchmark or game → arm → its rows, each run once.
+    words: the settings that other sections do not have, as in "batch_size=16". arms: labels, in the order of tables.
+    value_of: label → the value of the setting. strata: benchmark or game → arm → its rows, each run once.
     """
 
     words: str
@@ -34,11 +34,11 @@ class Section:
 
     @property
     def rows(self) -> list[Row]:
-        """All of them."""
+        """All rows."""
         return [row for arms in self.strata.values() for rows in arms.values() for row in rows]
 
     def of_strata(self, names: Iterable[str]) -> "Section":
-        """The section with these strata, and only the arms that they have."""
+        """The section with only these strata and their arms."""
         strata = {name: self.strata[name] for name in names}
         arms = [arm for arm in self.arms if any(arm in of for of in strata.values())]
         return Section(self.words, arms, {arm: self.value_of[arm] for arm in arms}, strata)
@@ -75,7 +75,7 @@ def sections(rows: Sequence[Row], by: str) -> tuple[list[Section], list[str]]:
             lone += [section.of_strata([task]) for task in section.strata if task not in shared]
     known: set[frozenset[str]] = set()
     kept = []
-    for section in found:  # runs that were asked for under two names are compared once
+    for section in found:  # runs that were requested under two names are compared once
         ids = frozenset(row.run for row in section.rows)
         kept += [] if ids in known else [section]
         known.add(ids)
@@ -91,7 +91,7 @@ def sections(rows: Sequence[Row], by: str) -> tuple[list[Section], list[str]]:
 
 
 def _runs(rows: Sequence[Row], by: str) -> tuple[list[_Run], list[str]]:
-    """The runs that have the setting, and how many others there are."""
+    """The runs that have the setting, and a sentence about the number of other runs."""
     settings = all_settings(rows)
     if by == ARM:
         return _by_arm(rows, settings), []
@@ -132,7 +132,7 @@ def _by_arm(rows: Sequence[Row], settings: Mapping[int, Settings]) -> list[_Run]
 
 
 def _by_tuning(runs: Sequence[_Run], by: str) -> dict[str, list[_Run]]:
-    """Runs with hyperparameters that were chosen for each arm, by the name of that choice; under "" all others."""
+    """Runs by the name of their tuned hyperparameters (chosen for each arm); runs without tuning are under ""."""
     found: dict[str, list[_Run]] = {}
     for run in runs:
         tuned = by != "hyperparams" and run.row.hyperparams in TUNED
@@ -141,9 +141,9 @@ def _by_tuning(runs: Sequence[_Run], by: str) -> dict[str, list[_Run]]:
 
 
 def _splitting(runs: Sequence[_Run], by: str) -> list[str]:
-    """The settings, other than the compared one, in which runs of one benchmark or game differ.
+    """The settings that differ between runs of one benchmark or game, without the compared setting.
 
-    If names of other settings (a schedule) are compared, only differences within one arm count.
+    If the compared setting only names other settings, as a schedule does, only differences within one arm count.
     """
     alike: dict[tuple[object, ...], list[Settings]] = {}
     for run in runs:
@@ -185,7 +185,7 @@ def _telling(runs: Sequence[_Run]) -> dict[str, list[str]]:
 
 
 def _place(by: str, value: Any, own: Settings) -> tuple[Any, ...]:
-    """A sort key of arms: numbers by size; names in the papers' order, others by letter after those."""
+    """A sort key of arms: numbers by size; names in the papers' order, then other names by letter."""
     known = {name: at for at, name in enumerate(NAMES.get(by, {}))}
     as_word = word(value)
     sizes = [by_size(comparable(of)) for of in own.values()]

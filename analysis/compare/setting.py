@@ -1,4 +1,4 @@
-"""The setting by which runs are compared: which others change with it, and how values, keys and lists read."""
+"""The compared setting, the settings that change with it, and the text of values, keys and lists."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from plasticity_lab.errors import ConfigError
 
 Settings = Mapping[str, Any]
 GAMES = ("benchmark.bodies", "benchmark.game")
-"""The settings that choose a game: runs that differ there are of different games, not of different settings."""
+"""The settings that choose a game: runs with different values play different games; they are not different arms."""
 ARM = "arm"
 """Compares runs that differ in several settings at once, as the arms of an experiment do."""
 TUNED = ("best", "selected")
@@ -20,8 +20,8 @@ TUNED = ("best", "selected")
 def _settings(row: Row) -> dict[str, Any]:
     """The choices and settings of a run, by the keys of a command, without its seeds.
 
-    A seed of the stream or of the first weights that a command sets separately is a setting. Records leave out a group
-    with a neutral option, as a network's head; then that option is the choice.
+    If a command sets the seed of the stream or of the initial weights separately, that seed is a setting. Records leave
+    out some groups with a neutral option, as a network's head; then the neutral option is the choice.
     """
     chosen = {name: value for name, value in asked_for(row).items() if name not in SEEDS}
     neutral = {name: of["neutral"] for name, of in groups().items() if "neutral" in of and of.get("science", True)}
@@ -29,9 +29,9 @@ def _settings(row: Row) -> dict[str, Any]:
 
 
 def arms(rows: Sequence[Row]) -> dict[int, tuple[str, Settings]]:
-    """id of a row → the words of its arm, and the settings that make it: all in which the rows differ.
+    """id of a row → the words of its arm, and the arm's settings: all settings that differ between the rows.
 
-    The words name the settings that differ between the rows which have them.
+    The words name only settings that have different values among the rows that have them.
     """
     of, names = all_settings(rows), _distinguishing(rows)
     making: dict[int, Settings] = {}
@@ -55,7 +55,7 @@ def arms(rows: Sequence[Row]) -> dict[int, tuple[str, Settings]]:
 
 
 def _distinguishing(rows: Sequence[Row]) -> list[str]:
-    """The settings in which arms differ, without names of other settings."""
+    """The settings that differ between arms, without the benchmark and without names of other settings."""
     return [name for name in differing(rows) if name not in (*NAMED_BY_THE_ASKER, "benchmark")]
 
 
@@ -78,9 +78,9 @@ def task_of(row: Row) -> tuple[str, ...]:
 
 
 def differing(rows: Sequence[Row]) -> list[str]:
-    """The settings in which runs of one benchmark differ; if a choice differs, without its settings.
+    """The settings that differ between runs of one benchmark. If a choice differs, its settings are left out.
 
-    Names of other settings (protocol, schedule, hyperparams) only if nothing else differs; the same holds for the
+    Names of other settings (protocol, schedule, hyperparams) are included only if nothing else differs; so is the
     benchmark.
     """
     of = all_settings(rows)
@@ -96,9 +96,9 @@ def differing(rows: Sequence[Row]) -> list[str]:
 
 
 def chosen_setting(rows: Sequence[Row], by: str | None) -> str:
-    """The setting that a word names, by its key or by the end of it; without a word the only one that differs.
+    """The setting with the key `by`, or with a key that ends in it; if `by` is None, the only setting that differs.
 
-    Raises ConfigError, naming the settings that differ.
+    Raises ConfigError, naming the settings that differ, if this is not exactly one setting.
     """
     names = differing(rows)
     if by == ARM and _distinguishing(rows):
@@ -134,10 +134,10 @@ def is_own(name: str) -> bool:
 
 
 def comes_along(by: str, name: str, tuned: bool) -> bool:
-    """Whether another setting changes with the setting `by`, so that it is no other difference.
+    """Whether another setting changes with the setting `by`, so that it is not a separate difference.
 
-    A choice changes its settings; a benchmark changes the network and the agent that it names. tuned: whether each arm
-    has hyperparameters that were chosen for it.
+    A choice changes its settings; a benchmark changes the network and the agent that it names. tuned: whether the
+    hyperparameters were chosen for each arm separately.
     """
     if name in NAMED_BY_THE_ASKER or name == by or name.startswith(f"{by}."):
         return True

@@ -72,7 +72,7 @@ def _make(asked: argparse.Namespace) -> None:
 
 
 def _list(store: Store) -> None:
-    """Prints each registration with its hash and its state.  Raises StoreError if there is none."""
+    """Prints each registration with its hash and its state.  Raises StoreError if the store has no registration."""
     names = all_names(store)
     if not names:
         raise StoreError(f"Nothing is preregistered in {store.root}; plan runs with `{PLANNING}`, and name it.")
@@ -83,7 +83,7 @@ def _list(store: Store) -> None:
 
 
 def _registration(asked: argparse.Namespace, store: Store, rows: Sequence[Row]) -> Registration:
-    """A registration of planned runs, none of which has begun.  Raises ConfigError."""
+    """A registration of planned runs.  Raises ConfigError, for example if a run has begun."""
     by, section = _the_section(rows, asked.by)
     against = _reference(section, by, asked.against)
     _check_whole(section)
@@ -115,9 +115,9 @@ def _registration(asked: argparse.Namespace, store: Store, rows: Sequence[Row]) 
 
 
 def _the_section(rows: Sequence[Row], by: str | None) -> tuple[str, Section]:
-    """The setting by which rows are compared, and the one section that they make.
+    """The compared setting, and the section of all rows.
 
-    Raises ConfigError if there are several sections, or runs in none.
+    Raises ConfigError if the rows make several sections, or some are in no section.
     """
     setting = chosen_setting(rows, by)
     found, notes = sections(rows, setting)
@@ -142,7 +142,7 @@ def _reference(section: Section, by: str, against: str | None) -> str:
 
 
 def _check_whole(section: Section) -> None:
-    """Raises ConfigError if an arm lacks a seed that another has: then one of the two was not meant."""
+    """Raises ConfigError if an arm lacks a seed that another arm has: one of the two must be a mistake."""
     for task, arms in section.strata.items():
         seeds = {arm: {row.seeds for row in arms.get(arm, ())} for arm in section.arms}
         most = max(seeds, key=lambda arm: len(seeds[arm]))

@@ -19,9 +19,10 @@ FIXED = ("by", "against", "metric", "pairs", *FILTERS, "where")
 
 
 def fixed_for(asked: argparse.Namespace) -> Read:
-    """The registration that is asked for; its options become those of the command.
+    """The requested registration; its options replace the command's.
 
-    Raises ConfigError if one of them was also given, or if there is none of that name; StoreError.
+    Raises ConfigError if such an option was also given, if several stores are named, or if no registration has that
+    name. Raises StoreError if its file cannot be read.
     """
     given = [f"--{name}" for name in FIXED if getattr(asked, name) is not None]
     if given:

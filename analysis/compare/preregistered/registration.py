@@ -1,4 +1,4 @@
-"""A registration: a hypothesis with the runs, the metric and the test that are to decide it; and its file."""
+"""A registration: a hypothesis with the runs, the metric and the test that decide it; and its file."""
 
 import hashlib
 import json
@@ -19,16 +19,17 @@ WELCH, PAIRED = "welch", "paired"
 TESTS = {WELCH: "Welch's test", PAIRED: "the paired t-test"}
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 DIGITS = 12
-"""Of a hash that are shown."""
+"""The number of shown digits of a hash."""
 
 
 @dataclass(frozen=True)
 class Registration:
-    """What is fixed. runs: id → `arm`, `task` (benchmark or game) and `seed` of each run that takes part; arms: in the
-    order of the table. filters, where: by which the runs are found, as the options of `compare` have them.
+    """The fixed parts of a study.
 
-    beside: runs of the same study that were planned or there already, as those of a trial, and take no part.
-    registered: when (UTC, ISO 8601). commit: of the laboratory then.
+    runs: id → `arm`, `task` (benchmark or game) and `seed` of each registered run. arms: in the order of the table.
+    filters, where: the options of `compare` that select the runs. beside: other runs of the same study that existed or
+    were planned then, as from a trial; they are not registered. registered: the time (UTC, ISO 8601). commit: the
+    laboratory's commit at that time.
     """
 
     name: str
@@ -48,20 +49,20 @@ class Registration:
 
     @property
     def hash(self) -> str:
-        """64 digits that stand for all of it."""
+        """A hash of all fields, 64 hexadecimal digits."""
         return _hash(asdict(self))
 
 
 @dataclass(frozen=True)
 class Read:
-    """A registration as its file has it. unchanged: whether the file still has the hash that it was written with."""
+    """A registration read from its file.  unchanged: whether the hash in the file still matches its content."""
 
     registration: Registration
     unchanged: bool
 
 
 def write(store: Store, registration: Registration) -> None:
-    """Writes the file, once and for all.  Raises ConfigError where the name is taken or none, StoreError."""
+    """Writes the file; it is never overwritten.  Raises ConfigError if the name is taken or invalid, StoreError."""
     name = registration.name
     if not NAME.fullmatch(name) or name.endswith(".first_reading"):
         raise ConfigError(f"'{name}' cannot be the name of a file; use small letters, digits, _ and -.")
@@ -73,8 +74,10 @@ def write(store: Store, registration: Registration) -> None:
 
 
 def read(store: Store, name: str) -> Read:
-    """The registration of that name.  Raises ConfigError, naming those that there are; StoreError for a file that
-    cannot be read.
+    """The registration with that name.
+
+    Raises ConfigError, naming the existing registrations, if none has that name. Raises StoreError if the file cannot
+    be read.
     """
     path = store.registration(name)
     value = read_mapping(path, "only a copy of it can replace it")
@@ -94,7 +97,7 @@ def read(store: Store, name: str) -> Read:
 
 
 def all_names(store: Store) -> list[str]:
-    """What is preregistered in a store, by letter."""
+    """The names of all registrations in a store, sorted."""
     if not store.registrations_folder.is_dir():
         return []
     files = [name.removesuffix(".json") for name in names(store.registrations_folder) if name.endswith(".json")]

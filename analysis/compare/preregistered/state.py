@@ -82,10 +82,10 @@ def beside(rows: Sequence[Row], by: str, runs: Collection[str]) -> list[tuple[st
     alike = [row for row in rows if by == "benchmark" or task_of(row) in tasks]
     try:
         found, _ = sections(alike, by)
-    except ConfigError:  # less than two arms are left
+    except ConfigError:  # fewer than two arms are left
         return []
     left = {row.run for row in alike if row.run in runs}
-    # Runs of one arm can also belong to another study, in which all arms have other settings.
+    # Runs of one arm can also belong to another study with other settings for all arms.
     return [
         (arm, row)
         for section in found
@@ -98,7 +98,7 @@ def beside(rows: Sequence[Row], by: str, runs: Collection[str]) -> list[tuple[st
 
 
 def _records(store: Store, registration: Registration) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Run → its record, and the runs with a file that is not as it was written."""
+    """Run → its record; and the runs with a file that has changed since it was written."""
     found, faults = {}, []
     for run in registration.runs:
         try:
