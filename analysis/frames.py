@@ -5,8 +5,8 @@ Polars and DuckDB were measured on 10,000 synthetic records with 2.5 million row
 
 - All metrics into memory: Polars 2.8 s, DuckDB 20 s, pyarrow file by file 34 s.
 - A mean by task over all files: Polars 2.6 s, DuckDB 9.6 s.
-- The records: Python's json 3.3 s, Polars' `read_json` 3.0 s, DuckDB 21 s with nested values as text, and out of memory
-  at 19 GB with all values unnested.
+- The records: Python's json 3.3 s, Polars' `read_json` 3.0 s, DuckDB 21 s with nested values as text. With all values
+  unnested, DuckDB runs out of memory at 19 GB.
 
 Polars therefore reads the metrics. Python's json reads the records, as in every other command, and names the damaged
 ones.

@@ -1,10 +1,10 @@
-// Figures are drawn when they come into view: a page may hold dozens. They follow the page's width and colours.
+// Figures are drawn when they scroll into view: a page may have dozens. They adapt to the page's width and colours.
 "use strict";
 
 const CHART_SETTINGS = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] };
 const DARK = window.matchMedia("(prefers-color-scheme: dark)");
-const NARROW = 560; // pixels: a legend beside such a chart would leave it no room
-const A_LINE = 20, A_LETTER = 6.5, A_SIGN = 46; // pixels of a legend's line, of a letter, and of what stands before a name
+const NARROW = 560; // pixels: a narrower chart has no space for a legend next to it
+const A_LINE = 20, A_LETTER = 6.5, A_SIGN = 46; // pixels of a legend's line, of a letter, and of the sign before a name
 const drawn = new Set();
 
 function drawCharts(charts) {
@@ -20,7 +20,7 @@ function drawCharts(charts) {
     { rootMargin: "600px" },
   );
   for (const place of document.querySelectorAll("[data-chart]")) {
-    // The room that it will take: what stands below must not move away under the reader's mouse.
+    // Reserve the chart's height, so that the content below does not move when the chart is drawn.
     place.style.minHeight = `${charts[Number(place.dataset.chart)].layout.height}px`;
     seen.observe(place);
   }
@@ -34,11 +34,11 @@ function drawCharts(charts) {
   });
 }
 
-// A chart with its title above it, where no legend and no button can cover it.
+// Draws a chart with its title above it, so that no legend or button covers the title.
 function plot(place, data, layout) {
   const title = document.createElement("p");
   title.className = "chart-title";
-  title.innerHTML = layout.title.text; // escaped where it was made
+  title.innerHTML = layout.title.text; // already escaped
   const chart = document.createElement("div");
   place.replaceChildren(title, chart);
   chart.given = { data, layout };
@@ -53,7 +53,7 @@ function draw(chart) {
   Plotly.react(chart, data.map(inColours), shaped(data, layout, narrow, chart.clientWidth), settings);
 }
 
-// Black lines are white on a dark page; all other colours can be told apart on both.
+// Black lines become white on a dark page; all other colours are visible on both backgrounds.
 function inColours(trace) {
   if (!DARK.matches) return trace;
   const seen = (colour) => (colour === "#000000" ? "#f2f2f2" : colour);
@@ -91,7 +91,7 @@ function shaped(data, layout, narrow, width) {
   };
 }
 
-// The words of an axis in lines that fit beside the names of categories.
+// The title of an axis, split into lines that fit next to the names of categories.
 function wrapped(text) {
   const lines = [""];
   for (const word of text.split(" ")) {

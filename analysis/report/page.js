@@ -1,4 +1,4 @@
-// Brings the page to life: sortable tables, figures, and the table of all runs.
+// Sets up the page: sortable tables, figures, and the table of all runs.
 "use strict";
 
 const HINTS = { info: "_START_ to _END_ of _TOTAL_", infoFiltered: "(of _MAX_)", search: "Search:", lengthMenu: "_MENU_ a page" };
@@ -49,11 +49,11 @@ function tableOfRuns(DataTable, data) {
   return table;
 }
 
-// The lines that a filter leaves, in the order that is seen, with values as they are.
+// Saves the filtered lines as CSV, in the displayed order, with unrounded values.
 function saveRuns(table, columns) {
   const inCsv = (value) => {
     let words = value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
-    // A spreadsheet calculates words that begin like a formula (see `guarded` in analysis/tables/render.py).
+    // A spreadsheet evaluates text that begins like a formula (see `guarded` in analysis/tables/render.py).
     if (typeof value === "string" && /^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value))) words = `'${words}`;
     return /[",\n\r]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words;
   };
@@ -67,7 +67,7 @@ function saveRuns(table, columns) {
   URL.revokeObjectURL(link.href);
 }
 
-// A run has an address: #run=<id>.
+// Shows the run in the page's address: #run=<id>.
 function followAddress(data) {
   const ids = data.runs.columns[0];
   const follow = () => {
@@ -85,7 +85,7 @@ function followAddress(data) {
   follow();
 }
 
-// Who follows a link into a section that is closed opens it.
+// A link into a closed section opens the section.
 function openSections() {
   const follow = () => {
     const target = /^#(section|figure)-\d+$/.test(location.hash) && document.querySelector(location.hash);
@@ -98,19 +98,19 @@ function openSections() {
   follow();
 }
 
-// What was drawn until now is seen before long work goes on.
+// Waits until the browser has painted, before long work continues.
 function painted() {
   return new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 }
 
-// The library of tables has colours of its own for a page of this class.
+// The library of tables has separate colours for a page with the class "dark".
 function followColours() {
   const follow = () => document.documentElement.classList.toggle("dark", DARK.matches);
   DARK.addEventListener("change", follow);
   follow();
 }
 
-// While a sweep is trained, the page is made anew; whoever has a run open is left alone.
+// During a sweep the page is made again and again; it reloads unless the user has opened a run.
 function loadAgain(seconds) {
   setInterval(() => document.getElementById("run").open || location.reload(), 1000 * seconds);
 }

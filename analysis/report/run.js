@@ -1,4 +1,4 @@
-// One run: its curve, what it came to, where its numbers come from, and the command that makes it.
+// One run: its curve, its results, the origin of its numbers, and the command that makes it.
 "use strict";
 
 const SECTIONS = { summary: "What it came to", ended: "How it ended", settings: "Settings", provenance: "Where its numbers come from" };
@@ -15,7 +15,7 @@ function showRun(at, { runs, curves, style }) {
   drawRun(at, curves, style);
 }
 
-// As a POSIX shell reads it as one word.
+// Quotes a word, so that a POSIX shell reads it as one word.
 function quoted(word) {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 }
@@ -59,7 +59,7 @@ function drawRun(at, curves, style) {
   document.getElementById("run-points").textContent = panels.length
     ? `At most ${curves.points} points a curve, each the mean around it; python -m launch show draws all.`
     : "There is no curve: the run has not ended, it failed, or its metrics are damaged.";
-  // All places first: how wide each is depends on how many there are.
+  // Add all elements first, because their widths depend on their number.
   const charts = panels.map(() => place.appendChild(document.createElement("div")));
   for (const [number, panel] of panels.entries()) {
     const chart = charts[number];

@@ -1,11 +1,11 @@
-// Runs drawn over each other: those that a filter leaves, or that an address names.
+// Runs drawn over each other: the filtered runs, or the runs in the page's address.
 "use strict";
 
-const MOST_TOGETHER = 21; // looks that can be told apart
-const A_NAME = 28; // pixels of a legend beside a chart
+const MOST_TOGETHER = 21; // the number of distinct line styles
+const A_NAME = 28; // pixels of a name in a legend next to a chart
 const LINES = ["solid", "dash", "dot"];
 
-// all: of how many these are the first.
+// ats: the runs to draw. all: the number of runs before the limit.
 function drawTogether(ats, all, { runs, curves, style }) {
   const place = document.getElementById("together");
   const shown = ats.slice(0, MOST_TOGETHER);
@@ -32,7 +32,7 @@ function drawTogether(ats, all, { runs, curves, style }) {
   }
 }
 
-// Run → what tells it from the others: the choices and settings in which they differ, and no result.
+// Run → its name: the choices and settings that differ between the runs, without results.
 function namesOf(ats, columns) {
   const asked = columns.slice(2).filter(({ places }) => places === undefined);
   const differing = asked.filter((column) => new Set(ats.map((at) => column.codes[at])).size > 1);
@@ -48,7 +48,7 @@ function namesOf(ats, columns) {
   return new Map(ats.map((at) => [at, nameOf(at)]));
 }
 
-// An address names the runs: #together=<id>,<id>.
+// Draws the runs in the page's address: #together=<id>,<id>.
 function followTogether(table, data) {
   const ids = data.runs.columns[0];
   let all = 0;

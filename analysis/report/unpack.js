@@ -1,4 +1,4 @@
-// What the page carries: JSON, compressed, and the library of tables, a module.
+// Reads the page's embedded data: compressed JSON, and the library of tables as a module.
 "use strict";
 
 async function unpacked(id) {
@@ -16,7 +16,7 @@ async function tablesLibrary() {
   return library.default;
 }
 
-// The value of line `at` in a column that holds its different values once.
+// The value of line `at` in a column; the column stores each different value once.
 function valueOf(column, at) {
   return column.values[column.codes[at]];
 }

@@ -34,9 +34,9 @@ SELECTED_BY = ("benchmark", "protocol", "schedule", "hyperparams", "intervention
 def build(table: Table[Result], rows: Sequence[Row], metric_name: str | None = None) -> list[Result]:
     """One result for each metric and each selection (protocol, schedule, hyperparams, intervention) among the rows.
 
-    The metric is the requested one. Without a request, the metrics are those declared by the table; if it declares no
-    metric, they are the main metrics of the agents. Rows that `table.only` excludes are left out. If no row is left,
-    there is one result for each metric, with the paper's values.
+    The metric is the requested one. Without a request, the table declares the metrics; if it declares no metric, they
+    are the main metrics of the agents. Rows that `table.only` excludes are left out. If no row is left, each metric has
+    one result, with the paper's values.
     """
     groups = [name for name in SELECTED_BY if name not in (table.rows, table.columns)]
     selections: dict[tuple[str, ...], list[Row]] = {}

@@ -209,9 +209,9 @@ def _scores(table: Table[Scores], selection: Mapping[str, str], rows: Sequence[R
 def _ends(table: Table[Scores], row: Row) -> np.ndarray | None:
     """The returns of a finished run in its first and in its last cycle, in training and in tests: (2, 2, M).
 
-    None if a stage is missing, or for lack of ended episodes. A score needs one in each stage of the last cycle, a gap
-    also in each stage of the first, and returns in at least one stage of the last. A gap is also None with one cycle or
-    without tests.
+    None if a stage is missing, or if too few stages have an ended episode. A score needs one in each stage of the last
+    cycle; a gap needs one in each stage of the first cycle too. Returns need one in at least one stage of the last
+    cycle. For a gap, the result is also None if the run has only one cycle or no tests.
     """
     cycles = cycle_returns(row, table.bodies)
     if cycles is None or (table.returns == "gap" and (len(cycles) == 1 or np.isnan(cycles[[0, -1], 1]).all())):
