@@ -21,7 +21,7 @@ from plasticity_lab.process.account import cache_folder
 
 T = TypeVar("T")
 MOST = 20_000
-"""The most answers in a file. If there would be more, it begins again with the last command's."""
+"""The most answers in a file. A file that would have more starts over with the last command's answers."""
 DIGESTS = 4
 """The most files; the ones written longest ago are removed."""
 _PARTS = {"plasticity_lab": None, "launch": {".py"}, "conf": {".yaml", ".csv"}}
@@ -115,7 +115,7 @@ def _is_plain(value: Any) -> bool:
 
 def _digest() -> str:
     """40 hex digits of all that decides answers: our files, Python, and which distributions are installed where."""
-    # The current folder, which comes last, adds nothing that is found elsewhere.
+    # The current folder comes last, so it replaces nothing that is found elsewhere.
     here = {""}
     with contextlib.suppress(FileNotFoundError):  # a folder that was removed; the command reports it itself
         here.add(os.getcwd())

@@ -38,7 +38,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Axes:
-    """The words of a command: group → options, key → values. A single one is no sweep.
+    """The words of a command: group → options, key → values. One option or value is no sweep.
 
     A list of options is named by all their names, JOINED.
     """
@@ -90,7 +90,7 @@ def together(preset: Axes, typed: Axes) -> Axes:
 
 
 def distinct(said: Axes) -> tuple[Axes, list[str]]:
-    """The same without values that are given more than once, and a line for each key that had some."""
+    """The same without repeated values, and a line for each key that had some."""
     lines: list[str] = []
 
     def once(key: str, values: Sequence[Any]) -> list[Any]:
@@ -118,14 +118,14 @@ def check_option(group: str, name: str, options: Sequence[str]) -> None:
 
 
 def instead(name: str, options: Collection[str]) -> str:
-    """The end of a sentence about a name that does not exist: the one that may be meant, and all there are."""
+    """The end of a sentence about a name that does not exist: the most similar name, and all existing ones."""
     near = meant(name, options)
     hint = f" (did you mean {near}?)" if near else ""
     return f"{hint}; there are {', '.join(options)}" if options else "; no other exists"
 
 
 def meant(name: str, options: Collection[str]) -> str | None:
-    """The option that a misspelt name comes near to."""
+    """The option that is most similar to a misspelt name; None if none is similar."""
     near = difflib.get_close_matches(shown(name).lower(), list(options), 1)
     return near[0] if near else None
 
@@ -256,7 +256,7 @@ _NUMBER = re.compile(r"[-+]?[\d_]*\.?\d[\d_]*(?:[eE][-+]?\d+)?")
 
 
 def range_of(sweep: IntervalSweep, word: str) -> Range:
-    """The range that a word gives.  Raises ConfigError for one that holds nothing, or cannot be searched as it says."""
+    """The range that a word gives.  Raises ConfigError for an empty range, or one that cannot be searched."""
     low, high = sweep.start, sweep.end
     whole = isinstance(low, int) and isinstance(high, int)
     if whole and (part := next((end for end in _ends(word) if float(end) % 1), None)):

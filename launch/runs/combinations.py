@@ -1,4 +1,4 @@
-"""One combination of choices: the options that it names, their settings, and whether the agent can do with them."""
+"""One combination of choices: the options that it names, their settings, and whether the agent can use them."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -91,7 +91,7 @@ def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
 
 
 def _check_provided(options: Options, agent: Option, part: Option) -> None:
-    """Raises ConfigError if the agent does not provide all that an option requires, with the agents that do."""
+    """Raises ConfigError if the agent does not provide all that an option requires; names agents that do."""
     missing = classes.lacks(agent.target or "", part.target or "")
     if not missing:
         return

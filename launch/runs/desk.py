@@ -69,7 +69,7 @@ def _check_units(parts: Mapping[str, Part]) -> None:
 
 
 class Misfit(ConfigError):
-    """Options that are right, and do not fit together: a sweep that names others too is made without them."""
+    """Valid options that do not fit together: a sweep with other combinations is made without them."""
 
 
 def runs_of(parts: Mapping[str, Part], numbers: Iterable[Numbers], asked: Mapping[str, Any]) -> Iterator[Run]:
@@ -116,7 +116,7 @@ def run_of(parts: Mapping[str, Part], numbers: Numbers, asked: Mapping[str, Any]
 
 
 def merged(runs: Iterable[Run]) -> list[Run]:
-    """The runs without duplicates: the first one with an id stays, and keeps all the names it was asked under.
+    """The runs without duplicates: the first one with an id stays, and gets the names of all in `asked_as`.
 
     If another one names the same function by other settings (Smooth-Leaky: other c and p), asked_as has these.
     """

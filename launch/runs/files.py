@@ -37,7 +37,7 @@ def folders_of(config: DictConfig) -> list[Traversable]:
 def options_in(folders: Iterable[Traversable], group: str) -> list[str]:
     """The names of a group's options in any of the folders, sorted.
 
-    Hydra's own list is the same; it composes the whole configuration again for each group that is asked for.
+    Hydra's own list is the same, but Hydra composes the whole configuration again for each group.
     """
     of_group = [folder.joinpath(group) for folder in folders]
     files = [file.name for folder in of_group if folder.is_dir() for file in folder.iterdir() if file.is_file()]

@@ -103,7 +103,7 @@ class BenchmarkAlone(Beside):
 
 _AUTO: dict[str, Any] = {key: (str | None, None) for key in AUTO.values()}
 Benchmark = create_model("Benchmark", __base__=BenchmarkAlone, **_AUTO)
-"""The same, and the meaning of `auto` in other groups: `default_network`, …"""
+"""The keys of a benchmark's file, with the meaning of `auto` in other groups: `default_network`, …"""
 
 
 class Grid(Extras):

@@ -1,4 +1,4 @@
-"""One run as a list of Hydra overrides, and back: the way through launchers that know nothing of resolved runs."""
+"""One run as a list of Hydra overrides, and back: for launchers that cannot take resolved runs."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ NOTHING_LEFT = ("hyperparams=default", "protocol=as_published", "schedule=full")
 
 
 NEVER_SAID = {"stopping"}
-"""The settings that no such launcher gets: a search needs packs."""
+"""The settings that these launchers do not get: a search needs packs."""
 
 
 def overrides_of(run: Run, command: Settings) -> list[str]:

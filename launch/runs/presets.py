@@ -22,10 +22,10 @@ from plasticity_lab.errors import ConfigError
 
 @dataclass(frozen=True)
 class Preset:
-    """The words of an experiment, and the words that each of its arms adds to them or puts in their place.
+    """The words of an experiment, and the words that each of its arms adds or replaces.
 
-    Arms differ in more than one setting, or in settings that others do not have, so that no product of values names
-    them all. No arms: the words alone.
+    Arms differ in more than one setting, or in settings that others do not have, so no product of values names them
+    all. Without arms: the words alone.
     """
 
     words: Sequence[str] = ()

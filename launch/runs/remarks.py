@@ -93,7 +93,7 @@ def unread(typed: Mapping[str, Sequence[Any]], runs: Sequence[Run], settings: Se
 
 
 def _of_component(key: str, runs: Sequence[Run]) -> Iterator[str]:
-    """The line of a component's setting, if there is one: not if one run reads it."""
+    """The line of a component's setting, unless one run reads it."""
     group, _, rest = key.partition(".")
     option, _, setting = rest.rpartition(".")
     why: dict[str, None] = {}

@@ -158,7 +158,7 @@ def _part(desk: Desk, address: str, option: Option, settings: Mapping[str, Any])
 
 
 def check_columns(parts: Mapping[str, Part]) -> None:
-    """Raises ConfigError if two diagnostics have the same column, or a diagnostic has a column of runs without it.
+    """Raises ConfigError if two diagnostics have the same column, or if runs have the column without diagnostics.
 
     parts: the components of a run, by address. Columns of single layers are not known yet.
     """

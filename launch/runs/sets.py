@@ -1,6 +1,6 @@
-"""Sets, options that name several others: `diagnostics=cheap` is a list of diagnostics; each gets the set's settings.
+"""Sets, options that name several others: `diagnostics=cheap` is a list of diagnostics, and passes them its settings.
 
-Only groups that change no number have them (conf/groups.yaml, `science: false`): a set may grow without changing a run.
+Only groups that change no number have sets (conf/groups.yaml, `science: false`): a set may grow without changing a run.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -70,6 +70,6 @@ def _absolute(folder: Path) -> Path:
 
 
 def store_option(store: Store) -> str:
-    """The option that names a store in a command to be copied; nothing for the one that is meant without it."""
+    """The option that names a store in a command to be copied; empty for the default store."""
     usual = Store(os.environ.get(STORE) or "store").root
     return "" if store.root == usual else f" --store {shlex.quote(str(store.root))}"
