@@ -32,7 +32,7 @@ MAIN = "plasticity_lab.main"
 
 @dataclass(frozen=True)
 class Checked:
-    """The outcome of the checks on a class.  lines: all that was tried. notes: facts worth knowing."""
+    """The outcome of the checks on a class.  lines: all checks that were made. notes: facts worth knowing."""
 
     own: OwnClass
     lines: Sequence[str]
@@ -47,7 +47,7 @@ class Checked:
 
 
 def check_own_classes(runs: Sequence[Run], settings: Settings, command: Sequence[str]) -> None:
-    """Checks the classes that were not checked before, and says so on stderr.  command: asked for the runs.
+    """Checks the classes that were not checked before, and says so on stderr.  command: its words name the runs.
 
     Raises OwnClassError, with the first fault and the command that shows the others.
     """
@@ -83,7 +83,7 @@ def checked(own: OwnClass, settings: Settings) -> Checked:
 
 
 def _check_command(command: Sequence[str]) -> str:
-    """The command that shows everything that is tried: the words, after the one flag that names a folder of options."""
+    """The command that shows all checks: the command's words, after the one flag that names a folder of options."""
     words = list(command[command.index(MAIN) + 1 :]) if MAIN in command else []
     folder: list[str] = []
     for flag in ("--config-dir", "-cd"):

@@ -1,7 +1,7 @@
 """A process that has trained nothing yet, with another PYTHONHASHSEED; it trains small packs again.
 
-Numbers that hang on values of a module, on the order of a set or on hash("…") differ there. One such process imports
-torch once and divides itself (fork) for each class, which costs a tenth of a process for each.
+Numbers that depend on values of a module, on the order of a set or on hash("…") differ there. One such process imports
+torch once and forks for each class, which costs a tenth of a new process.
 """
 
 import atexit
@@ -37,11 +37,11 @@ def begin() -> None:
 
 
 def trained_afresh(own: OwnClass, folder: Path, size: int, places: Sequence[int], after: bool) -> list[list[Event]]:
-    """The events of small runs, each trained alone, in a fresh process; in place of their bits a digest of these.
+    """The events of small runs, each trained alone, in a fresh process; digests replace the bits.
 
-    folder: the data's. size: the number of the pack among `tinies`. places: the runs' places, in the order of training.
-    after: whether a pack of other runs with another length is trained first.
-    Raises NotTried; RuntimeError with the error of the class.
+    folder: contains the data sets. size: the pack's position among `tinies`. places: the runs' positions, in the
+    sequence of training. after: whether a pack of other runs with another length is trained first. Raises NotTried if
+    the process does not answer; RuntimeError with the error of the class.
     """
     asked = {
         "group": own.group,
@@ -82,7 +82,7 @@ def digested(events: Sequence[Event]) -> list[Event]:
 
 @functools.cache
 def _process() -> subprocess.Popen[str]:
-    """The process that divides itself for each class; it ends with this one."""
+    """The process that forks for each class; it ends with this one."""
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     process = subprocess.Popen(
         [sys.executable, "-m", "launch.own_classes.fresh"],
@@ -116,7 +116,7 @@ def main() -> None:
 
 def _answer(asked: Mapping[str, Any]) -> None:
     """Does the task, and ends the process."""
-    with open(os.devnull) as nothing:  # the class may read and print; the lines are not for it
+    with open(os.devnull) as nothing:  # the class may read and print; the process's input and output are not for it
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
     try:
@@ -134,7 +134,7 @@ def _answer(asked: Mapping[str, Any]) -> None:
 def _trained(asked: Mapping[str, Any]) -> list[list[tuple[str, str, str]]]:
     run = Run.from_json(asked["run"])
     for target in run.targets.values():
-        name_class(target)  # the process that asks has imported it already
+        name_class(target)  # the asking process has already imported it
     own = OwnClass(asked["group"], run)
     tiny = next(islice(tinies(own, Path(asked["folder"])), asked["size"], None))
     if asked["after"]:

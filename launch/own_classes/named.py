@@ -67,7 +67,7 @@ def own_classes(runs: Iterable[Run]) -> list[OwnClass]:
 
 
 def _with_one_of_each(run: Run, address: str) -> Run:
-    """The run with one option of each group: in its own group the one at the address.
+    """The run with one option of each group; in the group of `address`, the option at `address`.
 
     Other groups that are no science are left out.
     """

@@ -54,7 +54,7 @@ def misnamed(cls: type, contract: Mapping[str, Any], built: object | None = None
 
 
 def uncallable(cls: type, contract: Mapping[str, Any]) -> list[Fault]:
-    """The names of the contract that the class has in another form: other arguments, a method as a value."""
+    """The names of the contract that the class has in another form: with other arguments, or a method as a value."""
     faults = []
     for name, value in _own_names(cls).items():
         if name not in contract or name == "__init__":
@@ -94,7 +94,7 @@ def contract_of(cls: type) -> dict[str, Any]:
 
 
 def resembled(name: str, names: Collection[str]) -> str | None:
-    """The one of the names that this one was probably meant as; None if it resembles none."""
+    """The most similar of the names; None if this name resembles none."""
     plain = {_plain(each): each for each in names}
     turned = [each for each in names if sorted(each.split("_")) == sorted(name.lower().split("_"))]
     found = difflib.get_close_matches(_plain(name), plain, 1, ALIKE)
@@ -181,7 +181,7 @@ def _arguments(member: Any) -> list[str]:
 
 
 def _takes(member: Any, promised: Any) -> bool:
-    """Whether a method can be called as the promised one is."""
+    """Whether a method accepts the arguments of the promised one."""
     parameters_of_method = _signature(member)
     if parameters_of_method is None:
         return True  # another callable; the training proof calls it

@@ -68,7 +68,7 @@ class WatchedIntervention(Watched):
 
     @property
     def every(self) -> int | None:
-        """After how many updates `every_n_updates` is called, at most as many as small packs have."""
+        """The number of updates between calls of `every_n_updates`, capped to the length of small packs."""
         every = self._component.every
         return every if every is None else min(every, CAPS["intervention"]["every"])
 

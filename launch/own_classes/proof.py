@@ -106,7 +106,7 @@ class Proof:
         except OwnClassError as error:
             self._add("a run alone", Fault(str(error).rstrip("."), place(self.own.cls)))
             return False
-        except PlasticityError as error:  # choices that do not fit together are reported by planning, in the real sizes
+        except PlasticityError as error:  # planning reports choices that do not fit together, in the real sizes
             self.notes = [untrained(error)]
             return False
         except Exception as error:  # an own class can raise anything; the next pack may be large enough for it
@@ -180,7 +180,7 @@ class Proof:
     def _difference(
         self, case: Case, packed: Sequence[Sequence[Event]], alone: Sequence[Sequence[Event]]
     ) -> Fault | None:
-        """The first number of a pack that is not the run's own."""
+        """The first number of a pack that differs from the run alone."""
         for position, run in enumerate(case.runs):
             if position in case.scaled:
                 continue
@@ -198,7 +198,7 @@ class Proof:
         return None
 
     def _where(self) -> str:
-        """The place of a class with other numbers: its only method that was called, if it is one."""
+        """The place of a class with other numbers: its only called method, or the class if it has several or none."""
         cls = self.own.cls
         verbs = [verb for verb in self._packs.asked if any(verb in vars(base) for base in own_bases(cls))]
         return place_of(cls, verbs[0]) if len(verbs) == 1 else place(cls)

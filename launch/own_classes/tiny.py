@@ -151,7 +151,7 @@ def _has_data(run: Run, folder: Path) -> bool:
 
 
 def _standard(own: OwnClass, group: str) -> tuple[type[Component], Mapping[str, Any]] | None:
-    """The class that takes the place of another own one, and its settings; None if none fits the checked class."""
+    """The class that replaces another own one, and its settings; None if no class fits the checked one."""
     if group not in ("agent", "benchmark"):
         return STANDARD.get(group)
     agent, benchmark = load_as(own.run.targets["agent"], Agent), load(own.run.targets["benchmark"])
