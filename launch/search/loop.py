@@ -48,7 +48,7 @@ class Searcher:
             say_best(self.search, self.store, self.batches, self.results)
 
     def _go_on(self) -> bool:
-        """Has batches trained, and proposes further ones, until all trials are done; False if one is not at its end."""
+        """Has batches trained, and proposes further ones, until all trials are done; False if a batch has not ended."""
         trained: set[int] = set()
         while unfinished := self._unfinished(trained) or self._proposed():
             trained.add(unfinished[0])
@@ -80,7 +80,7 @@ class Searcher:
         return [number]
 
     def _next(self) -> Batch | None:
-        """The next batch, from the results of earlier ones; None if all trials are done, or no study has another one."""
+        """The next batch, from the results of earlier ones; None if all trials are done, or no study has more."""
         number, rule = len(self.batches), self.search.rule
         usual = rule.batch or (self.batches[0].width if self.batches else self._width())
         trials: list[Trial] = []

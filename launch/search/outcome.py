@@ -74,7 +74,7 @@ def _line(search: Search, study: Study, told: Sequence[Told]) -> str:
 
 
 def _why_fewer(study: Study, trials: int) -> str:
-    """Why a study has ended with fewer trials than were asked for."""
+    """The reason why a study has ended with fewer trials than were asked for."""
     size = size_of(study.space)
     if size is None or size > MOST:
         return f"it has ended after {counted(trials, 'trial')}, since further settings only repeated earlier ones."

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
 
 ASKS = 20
-"""Proposals for each trial that is wanted. A sampler that has seen the best values repeats them."""
+"""The most proposals per wanted trial. A sampler that has seen the best values repeats them."""
 MOST = 10_000
-"""Combinations that are tried when the sampler repeats itself. Several may be the same function."""
+"""The most combinations to try if the sampler repeats itself. Several may be the same function."""
 
 
 def new_trials(
