@@ -1,1 +1,1 @@
-"""Figures of the papers, figures of any runs, and the course of one run."""
+"""Figures of the papers, figures of any runs, and the curves of one run."""

@@ -1,6 +1,6 @@
-"""Returns along training on Atari, a panel for each game, together with those that Dopamine publishes of its agents.
+"""Returns during training on Atari, one panel per game, compared with the returns that Dopamine publishes.
 
-Its means over seeds are of training, as ours are, each over a million frames: at 10, 50, 100 and 200 million.
+Dopamine's are training returns, like ours: means over seeds and a million frames, at 10, 50, 100 and 200 million.
 """
 
 from collections.abc import Sequence

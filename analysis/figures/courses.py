@@ -1,6 +1,6 @@
-"""The courses of runs on common points: at most fifty, each the mean of a run's measurements around it.
+"""The curves of runs at common points: at most fifty, each the mean of a run's measurements around it.
 
-A store may hold a hundred million rows of metrics: nothing is in memory before it is averaged.
+A store can hold a hundred million rows of metrics, so rows are averaged before they are loaded into memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,12 +14,12 @@ from analysis.rows import Row
 from plasticity_lab.records.measures import Column
 
 FEW_TASKS = 10
-"""With fewer tasks, a column that is measured more often is drawn as often."""
+"""With fewer tasks than this, a column that is measured more often than once a task is drawn at that rate."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """The rows of one kind: how many the longest run has, and the last task (from 0) and step."""
+    """The rows of one kind: their number in the longest run, and the last task (from 0) and step."""
 
     rows: int
     task: int
@@ -36,11 +36,12 @@ def extents(metrics: pl.LazyFrame) -> dict[str, Extent]:
 def binned(
     metrics: pl.LazyFrame, column: Column, known: Mapping[str, Extent], points: int = POINTS
 ) -> tuple[pl.DataFrame, bool]:
-    """The means over bins, the same bins for all runs: run, body, bin, task, place, value, in this order; and whether
-    places are the numbers of tasks from 1, which no bin cuts, else steps.
+    """The means over bins, and whether places are task numbers (from 1); otherwise they are steps.
 
-    place: the mean of those in a bin; for episodes its middle. body: 0 if there are none. value: in the column's unit,
-    finite. Tasks that do not count (not `hard`) are left out. known: the extents of the metrics.
+    Columns, in this order: run, body, bin, task, place, value. All runs have the same bins; no bin splits a task if
+    places are tasks. place: the mean place in a bin; for episodes the middle of the bin. body: 0 if the metrics have no
+    bodies. value: finite, in the column's unit. Tasks that do not count (not `hard`) are left out. known: the metrics'
+    extents.
     """
     names = metrics.collect_schema().names()
     if column.name not in names or not known.keys() & {*column.own_kinds}:
@@ -74,7 +75,7 @@ def binned(
 
 @dataclass(frozen=True)
 class Course:
-    """The mean course of some runs with one body. line: their place among the lines. sd: None for a single run."""
+    """The mean curve of some runs with one body.  line: the index of their line. sd: None for a single run."""
 
     line: int
     body: int
@@ -86,7 +87,7 @@ class Course:
 
 
 def courses_of(metrics: Metrics, column: Column, lines: Sequence[Sequence[str]]) -> tuple[list[Course], bool]:
-    """The courses of each line's runs, body by body; and whether x are tasks.  lines: ids of the runs of each."""
+    """The curves of each line's runs, one per body; and whether x are tasks.  lines: the run ids of each line."""
     read = metrics([run for runs in lines for run in runs])
     bins, whole = binned(read, column, extents(read))
     having = set(bins["run"].to_list())
@@ -104,8 +105,8 @@ def courses_of(metrics: Metrics, column: Column, lines: Sequence[Sequence[str]])
 def over_runs(bins: pl.DataFrame, line_of: pl.DataFrame, whole: bool) -> pl.DataFrame:
     """The mean over the runs of each line: line, body, bin, task, place, value, sd (null for one run), n, ordered.
 
-    line_of: run, line. If a line has nothing of the tasks between two points, because another body was trained, a point
-    of nan between them breaks it.
+    line_of: run, line. If another body was trained in the tasks between two points, a nan point between them breaks the
+    line.
     """
     means = (
         bins.join(line_of, on="run")
@@ -143,7 +144,7 @@ def body_name(row: Row, body: int) -> str:
 
 
 def _kind(column: Column, known: Mapping[str, Extent]) -> str:
-    """The coarsest kind of rows with enough for a curve, else the kind with most of them."""
+    """The coarsest kind with enough rows for a curve; otherwise the kind with the most rows."""
     kinds = [kind for kind in column.own_kinds if kind in known]
     most = max(kinds, key=lambda kind: known[kind].rows)
     return next((kind for kind in kinds if known[kind].rows >= FEW_TASKS), most)

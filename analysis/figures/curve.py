@@ -1,4 +1,4 @@
-"""The course of one run: a panel for each unit as a picture, and the first of them as letters for a terminal."""
+"""The curves of one run: a picture with one panel per unit, and the first panel as text for a terminal."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT, DOTS = 8.0, 3.0, 150
 """Inches of a panel, and dots to each."""
 FEW_POINTS = 60
-"""With more points, only the line is drawn."""
+"""With more points than this, only the line is drawn."""
 COARSE_POINTS = 10
-"""With fewer tasks, a column that is measured more often is drawn as often: one task would be one point."""
+"""With fewer tasks, a column that is measured more often is drawn at that rate; one task would be one point."""
 NARROWEST, LOWEST = 40, 8
-"""Signs across and lines down that a terminal needs for a readable curve."""
+"""Columns and lines that a terminal needs for a readable curve."""
 
 
 def draw_curve(path: Path, table: pa.Table, declared: Declared, title: str, diverged_at: int | None) -> None:
     """Writes a PNG of a run's metrics, against its steps.  No screen is needed.  Raises StoreError.
 
-    table: as metrics.parquet has it. declared: the meaning of its columns. diverged_at: the step at which the run
-    diverged, which gets a mark.
+    table: the content of metrics.parquet. declared: the meaning of its columns. diverged_at: the step to mark, if
+    the run diverged.
     """
-    # Half a second, which a curve in letters does not need.
+    # Half a second to import; a curve as text does not need it.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -75,7 +75,7 @@ def terminal_curve(table: pa.Table, declared: Declared, title: str, width: int, 
 
 
 def panels_of(declared: Declared) -> list[tuple[str, Sequence[Column]]]:
-    """The label of each panel, and its columns: those of one unit; a column without a unit has a panel of its own."""
+    """The label and the columns of each panel: columns with the same unit share one, others have a separate panel."""
     panels: dict[str, list[Column]] = {}
     for column in declared.curves:
         panels.setdefault(column.measure.unit or column.measure.title, []).append(column)
@@ -83,7 +83,7 @@ def panels_of(declared: Declared) -> list[tuple[str, Sequence[Column]]]:
 
 
 def _draw(axes: "Axes", table: pa.Table, column: Column) -> None:
-    """A column from rows of one kind; tasks that do not count (not `hard`) are pale."""
+    """Draws a column from rows of one kind; tasks that do not count (not `hard`) are pale."""
     rows, label = _rows_and_label(table, column)
     easy = rows.slice(0, 0)
     if "hard" in rows.column_names and label.endswith(" task"):
@@ -96,18 +96,18 @@ def _draw(axes: "Axes", table: pa.Table, column: Column) -> None:
 
 
 def _rows_and_label(table: pa.Table, column: Column) -> tuple[pa.Table, str]:
-    """The rows of the coarsest kind that measures a column often enough, else of the finest; and their label."""
+    """The rows of the coarsest kind that measures a column often enough, otherwise of the finest; and their label."""
     kinds = column.own_kinds
     kind = next((kind for kind in kinds if len(_of_kind(table, kind)) >= COARSE_POINTS), kinds[-1])
     return _of_kind(table, kind), f"{column.measure.title} of {'an' if kind[0] == 'e' else 'a'} {kind}"
 
 
 def _of_kind(table: pa.Table, kind: str) -> pa.Table:
-    # To compare with a word of Python's, pyarrow imports pandas, which takes a fifth of a second; so does `to_numpy`.
+    # To compare with a Python string, pyarrow imports pandas (a fifth of a second), and so does `to_numpy`.
     words = {word.as_py(): word for word in table["kind"].unique()}
     return table.filter(pc.call_function("equal", [table["kind"], words[kind]])) if kind in words else table.slice(0, 0)
 
 
 def _values(rows: pa.Table, column: Column) -> NDArray[np.float64]:
-    """In the column's unit; a value that is missing is nan."""
+    """The values in the column's unit; missing values are nan."""
     return column.measure.scale * np.array(rows[column.name].to_pylist(), dtype=np.float64)

@@ -1,6 +1,6 @@
-"""Learning curves: the measurements of each activation along its runs, the mean over seeds with their spread as a band.
+"""Learning curves: the metrics of each activation during training, as the mean over seeds with their spread as a band.
 
-For classifiers accuracy by task; for agents that act, returns over steps, a panel for each body.
+For classifiers: accuracy by task. For agents in environments: returns over steps, one panel per body.
 """
 
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ def _column(row: Row, metric: str | None) -> Column | None:
 
 
 def _panels(group: Group, column: Column, metrics: Metrics) -> tuple[list[Panel], Group]:
-    """A panel for each body that was trained, one if there are none; and the group as they show it."""
+    """One panel per trained body (one panel without bodies), and the group with the runs that the panels show."""
     from analysis.figures.courses import body_name, courses_of  # Polars: half a second
 
     best = sorted(group.cells, key=lambda of: -(of[1].mean or 0.0))[:MOST]  # each gets a line
@@ -85,7 +85,7 @@ def _panels(group: Group, column: Column, metrics: Metrics) -> tuple[list[Panel]
 
 
 def _counted(group: Group, column: Column, drawn: dict[Heading, Cell], having: set[str]) -> Group:
-    """The group with counts of the runs that have a point of the curve, and why the other finished runs have none."""
+    """The group with counts of the runs on the curve, and the reasons why other finished runs are not on it."""
     cells = []
     for head, cell in group.cells:
         if head in drawn:

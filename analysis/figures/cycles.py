@@ -1,4 +1,4 @@
-"""Runs in which bodies come in turn, cycle after cycle, as Figures 6 and F1 take them."""
+"""Runs with cycles of bodies, for Figures 6 and F1: bodies are trained in turn, cycle after cycle."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from plasticity_lab.errors import ConfigError
 class Arm:
     """Finished runs of one activation at one setting.
 
-    returns: in training and in tests, (C cycles, 2, N runs, M bodies); a test that was not made is NaN.
+    returns: training and test returns, (C cycles, 2, N runs, M bodies); NaN if no test was made.
     """
 
     label: str
@@ -31,7 +31,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Cycled:
-    """The arms of one selection of runs. bodies: in the order in which they come. rows: of all its runs."""
+    """The arms of one selection of runs.  bodies: in training order. rows: one for each run of the selection."""
 
     title: str
     bodies: Sequence[str]
@@ -40,7 +40,7 @@ class Cycled:
 
     @property
     def caption(self) -> list[str]:
-        """What must be said of them: their data, which are not shown, and what computed them."""
+        """The caption's sentences: the data of the runs, runs that are not shown, and the code that computed them."""
         whole = {run for arm in self.arms for run in arm.runs}
         absent = Counter(_why_not(row) for row in self.rows if row.run not in whole)
         shown = [row for row in self.rows if row.run in whole]
@@ -55,7 +55,7 @@ class Cycled:
 
 
 def cycled(asked: Asked) -> list[Cycled]:
-    """One for each selection of runs whose benchmark has bodies.  Raises ConfigError where no such run has finished."""
+    """One result for each selection of runs with bodies.  Raises ConfigError if no such run has finished."""
     rows = {row.run: row for row in asked.rows if len(_bodies(row)) > 1}
     rows = {row.run: row for row in with_stages(list(rows.values()), asked.metrics)}
     found = []
@@ -95,13 +95,13 @@ def _nothing(rows: Sequence[Row]) -> str:
 
 
 def _returns(row: Row, bodies: Sequence[str]) -> np.ndarray | None:
-    """As `cycle_returns`; None as well where no episode ended in a task, so that the run has no return in it."""
+    """As `cycle_returns`; also None if no episode ended in some task, so the task has no training return."""
     returns = cycle_returns(row, bodies)
     return None if returns is None or np.isnan(returns[:, 0]).any() else returns
 
 
 def body_name(name: str) -> str:
-    """As Gymnasium and the paper call it, without the version."""
+    """The name in Gymnasium and in the paper, without the version."""
     return display(BODIES, name).partition("-")[0]
 
 

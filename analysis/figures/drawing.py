@@ -1,6 +1,6 @@
-"""A figure as data: what it is made from, panels of series with their numbers, and the sentences below them.
+"""A figure as data: its inputs, its panels of series with their numbers, and the sentences below them.
 
-The static pictures, the CSV next to them and the pages of the report are all made from this, so they cannot differ.
+Static pictures, their CSV files and the pages of the report are all made from this data, so they show the same numbers.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     import polars as pl
 
 Metrics = Callable[[Collection[str]], "pl.LazyFrame"]
-"""Ids of runs → what they measured along their way: the rows of their metrics.parquet, with `run`."""
+"""Run ids → the rows of their metrics.parquet, with the column `run`."""
 Marker = Literal["own", "filled", "hollow", "diamond", "triangle", "none"]
-"""own: the sign of an activation's look; the others do not depend on the series."""
+"""own: the marker of the activation's style; the others do not depend on the series."""
 
 
 @dataclass(frozen=True)
 class Asked:
     """The runs, and the options of a command about the figure.
 
-    metrics: reads what runs measured, for figures that show it. metric: a name of the records' summary (for a curve: a
-    column of metrics.parquet), None for the main metric of a run's agent. by: the setting that is varied. made: results
-    of one figure that other figures of the same rows share.
+    metrics: reads the metrics.parquet of runs, for figures that show curves. metric: a name of the records' summary
+    (for a curve: a column of metrics.parquet); None: the main metric of a run's agent. by: the varied setting. made:
+    results that several figures of the same rows share.
     """
 
     rows: Sequence[Row]
@@ -40,11 +40,11 @@ class Asked:
 class Series:
     """Points of one name: a line of a curve, a row of dots.
 
-    label: as a legend shows it. key: the name that decides its colour, as an activation's; "" if it stands for none.
-    x, y: numbers, or the names of a panel's categories. x_sd, y_sd: the spread of the runs of a point, None if that is
-    not known; empty if no point has one. y_range: the lower and upper end instead, if the two sides differ. n: how many
-    runs a point is the mean of. runs: their ids. joined: whether a line goes through the points; a point that is nan
-    breaks it. listed: whether a legend names it.
+    label: the name in a legend. key: the name that decides its colour, as an activation's; "" if it has none.
+    x, y: numbers, or the names of a panel's categories. x_sd, y_sd: the spread of a point's runs, None if unknown;
+    empty if no point has one. y_range: the lower and upper end instead, if the two sides differ. n: the number of runs
+    that a point averages. runs: their ids. joined: whether a line connects the points; a nan point breaks it. listed:
+    whether a legend names it.
     """
 
     label: str
@@ -70,7 +70,7 @@ class Series:
 
     @property
     def last(self) -> tuple[float, float] | None:
-        """The last point that is a number, for a label; None if there is none."""
+        """The last finite point, for a label; None if no point is finite."""
         numbers = [(x, y) for x, y in zip(self.x, self.y, strict=True) if _is_number(x) and _is_number(y)]
         return numbers[-1] if numbers else None
 
@@ -79,13 +79,13 @@ class Series:
 class Panel:
     """A pair of axes.
 
-    x_label, y_label: with units. categories: the names along y, from the top down, if there are some; x_categories: the
-    names along x. x_log: whether x is logarithmic; x_whole: whether its values are whole numbers, as tasks are;
-    x_ticks: the places of its marks, if they are not chosen automatically. band: whether spreads are bands around a
-    line, else bars. diagonal: whether x = y is drawn, both having one unit; zero: whether x = 0 is. labels: whether
-    each series is named at its end; else a legend names them. heat: if each series is a row of fields, named by its
-    label, with its numbers as colours, and x_categories above the columns: whether colours reach as far below 0 as
-    above it, or from 0 on.
+    x_label, y_label: with units. categories: the names along y, from the top down; empty if y is numeric. x_categories:
+    the names along x. x_log: whether x is logarithmic. x_whole: whether x values are whole numbers, as tasks are.
+    x_ticks: the positions of ticks, if they are not chosen automatically. band: whether spreads are bands around a
+    line; otherwise they are bars. diagonal: whether x = y is drawn; both axes then have one unit. zero: whether x = 0
+    is drawn. labels: whether each series has its name at its end; otherwise a legend names them.
+    heat: set for a heat map. Each series is then a row named by its label, with its numbers as colours; x_categories
+    are above the columns. The value says whether the colour scale is symmetric around 0 or starts at 0.
     """
 
     title: str
@@ -115,7 +115,7 @@ class Drawing:
 
 
 def with_unit(words: str, measure: Measure) -> str:
-    """The words of an axis, with the unit of a measure behind them if it has one."""
+    """The words of an axis label, followed by the measure's unit if it has one."""
     return f"{words} ({measure.unit})" if measure.unit else words
 
 

@@ -1,6 +1,6 @@
-"""What moves first: the first task at which each measure leaves its range over the first tasks, accuracy among them.
+"""The order of change: for accuracy and each other measure, the first task outside its range over the first tasks.
 
-The measures are of the whole network, at the end of tasks; by their mean over seeds.
+The measures are for the whole network, at the end of tasks, averaged over seeds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 FIRST, DEVIATIONS = 10, 3.0
-"""How many tasks make a measure's usual range, and how many of their standard deviations it must be away."""
+"""The number of tasks that define a measure's usual range, and its half-width in their standard deviations."""
 Left = Mapping[str, int | None]
-"""Column → the first task at which it has left its range, the first task being 1; None if it never does."""
+"""Column → the first task (counted from 1) when it is outside its range; None if it never is."""
 
 
 def early_warning(asked: Asked) -> Drawing:
@@ -53,7 +53,7 @@ def early_warning(asked: Asked) -> Drawing:
         if first:
             never += stays
             titles = [title for title in dict.fromkeys(title_of.values()) if title in first]
-            order = sorted(titles, key=lambda title: first[title])  # the measure that moves first at the top
+            order = sorted(titles, key=lambda title: first[title])  # the measure that changes first is at the top
             label = "first task outside the usual range"
             panels.append(Panel(group.title, label, "", series, categories=order, x_whole=True))
     if not panels:
@@ -68,8 +68,8 @@ def early_warning(asked: Asked) -> Drawing:
 
 
 def left_at(metrics: Metrics, runs: Sequence[str], columns: Sequence[Column]) -> Left:
-    """When each column leaves its range, by its mean over these runs, which differ only in the seed."""
-    import polars as pl  # half a second, which those who ask for another figure need not wait for
+    """The task when each column leaves its range, by the mean over these runs; they differ only in the seed."""
+    import polars as pl  # half a second to import; other figures do not need it
 
     read = metrics(runs)
     names = [column.name for column in columns if column.name in read.collect_schema()]
@@ -87,9 +87,10 @@ def _left(means: "pl.Series") -> int | None:
 
 
 def _columns(group: Group) -> list[Column]:
-    """The columns of tasks: those of agents, and those of diagnostics for the whole network.
+    """The columns by task: the agents' columns, and the diagnostics' columns for the whole network.
 
-    A column that begins with the name of another is for one place, or for the precision of the other.
+    If a column's name begins with the name of another column, it is for one place in the network, or for the precision
+    of the other column.
     """
     named = {column.name: column for row in group.runs for column in row.declared.columns_of("task")}
     whole = [name for name in named if not any(name.startswith(f"{other}_") for other in named)]

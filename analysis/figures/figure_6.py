@@ -23,7 +23,7 @@ WHAT = (
 
 
 def figure_6(asked: Asked) -> Drawing:
-    """The figure.  Raises ConfigError if no run has finished a cycle of bodies, or there is no score."""
+    """The figure.  Raises ConfigError if no run has finished a cycle of bodies, or no score exists."""
     panels, said, reasons = [], [], []
     for found in cycled(asked):
         made = normalise({arm.label: arm.returns[-1, 0] for arm in found.arms})
@@ -82,7 +82,7 @@ def _panel(found: Cycled, title: str, stages: Sequence[Sequence[Interval]]) -> P
 
 
 def _by_student(found: Cycled, made: Normalised, method: Method) -> list[list[Interval]]:
-    """The scores with bounds that are drawn with the runs."""
+    """The scores, with bounds resampled together with the runs."""
     returns = {arm.label: arm.returns[:, 0] for arm in found.arms}
     drawn = spread(returns, _stages, method, made.floor, made.percentiles)
     intervals = []
@@ -101,7 +101,7 @@ def _stages(scores_RCNM: np.ndarray) -> np.ndarray:
 
 
 def _published(found: Cycled, made: Normalised, method: Method) -> list[list[Interval]]:
-    """The scores with the paper's intervals: runs are drawn, and their scores stay."""
+    """The scores with the paper's intervals: runs are resampled, their scores are not recomputed."""
     intervals = []
     for arm in found.arms:
         scores_SN = np.moveaxis(scored(arm.returns[:, 0], *made.bounds, made.floor), 1, 2).reshape(-1, len(arm.runs))

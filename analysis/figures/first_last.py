@@ -1,7 +1,7 @@
-"""The subject of plasticity: how well each activation learns its first tasks, and how well its last.
+"""Loss of plasticity: how well each activation learns its first tasks, compared with its last tasks.
 
-It shows all that an agent summarises both of its first and of its last tasks (or cycles): two summaries whose names
-differ by `first` and `last` alone.
+It shows every metric that an agent summarises for its first and for its last tasks (or cycles). The names of the two
+summaries differ only in `first` and `last`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ def first_last(asked: Asked) -> Drawing:
 
 
 def _how_many(by_pair: Mapping[tuple[str, str], Sequence[Row]]) -> str:
-    """The tasks that the means are over, in the words of the summaries, and how many tasks there are."""
+    """The averaged tasks, in the words of the summaries, and the number of all tasks."""
     counts: dict[str, set[str]] = {}
     for (first, _), rows in by_pair.items():
         for row in rows:
@@ -60,7 +60,7 @@ def _how_many(by_pair: Mapping[tuple[str, str], Sequence[Row]]) -> str:
 
 
 def _pair(declared: Declared) -> tuple[str, str] | None:
-    """The names of the two summaries; None if an agent has no such two."""
+    """The names of the two summaries; None if an agent has no such pair."""
     for name in declared.summaries:
         last = name.replace("first", "last")
         if last != name and last in declared.summaries:
@@ -87,7 +87,7 @@ def _panel(before: Group, after: Group) -> Panel | None:
 
 
 def _common(first: str, last: str) -> str:
-    """The words with which both titles begin, up to a comma or a whole word."""
+    """The words that both titles begin with, without "over", "the", "of", "in" or a comma at the end."""
     both = zip(first.split(), last.split(), strict=False)
     words = [word for word, _ in takewhile(lambda pair: pair[0] == pair[1], both)]
     while words and words[-1].lower() in ("over", "the", "of", "in"):

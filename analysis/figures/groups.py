@@ -1,6 +1,6 @@
-"""The runs of a store as figures take them: the cells of a table, a group for each column of it.
+"""The runs of a store grouped for figures: the cells of a table, one group per column.
 
-So figures show the same numbers as tables: runs of different settings, data or protocols never meet in one point.
+So figures show the same numbers as tables: a point never mixes runs with different settings, data or protocols.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ from analysis.tables.result import Cell, Heading, Result
 from analysis.tables.table import Table
 
 NAMED = 8
-"""How many incomplete cells a caption names one by one."""
+"""Up to this many incomplete cells, a caption names each."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Group:
 
 
 def groups(table: Table[Result], rows: Sequence[Row], metric: str | None = None) -> list[Group]:
-    """The columns of that table of the rows; metric: None for the table's, else each agent's main metric."""
+    """The columns of a table of these rows.  metric: by default the table's, or each agent's main metric."""
     results = build(table, rows, metric)
     row_of = {row.run: row for row in rows}
     names = dict.fromkeys(name for result in results for name in result.selection)
@@ -104,8 +104,8 @@ def means(
 
 
 def caption(groups: Sequence[Group], rows: Sequence[Row], first: str) -> list[str]:
-    """The sentences below a figure: its content, the data of each panel, runs that are not in it, and what computed
-    them.
+    """The sentences below a figure: its content, the data of each panel, the runs that are not shown, and the code that
+    computed them.
     """
     data: dict[str, list[str]] = {}
     choices: dict[str, set[str]] = {}
@@ -122,7 +122,7 @@ def caption(groups: Sequence[Group], rows: Sequence[Row], first: str) -> list[st
 
 
 def not_shown(groups: Iterable[Group]) -> list[str]:
-    """Runs that are in no point, and why; then remarks on the runs that are: collapsed, or over some tasks only."""
+    """Runs that are in no point, with reasons; then remarks on shown runs that collapsed or have only some tasks."""
     totals: Counter[str] = Counter()
     flags: Counter[str] = Counter()
     named = []
@@ -159,7 +159,8 @@ def _counted(counts: dict[str, int]) -> str:
 def correlation_said(said_in: str, of: str, x: Sequence[float], y: Sequence[float], points: str, title: str) -> str:
     """Our correlation with its interval and p, and the paper's.
 
-    said_in, of: as `claims_correlations.csv` has them. points: what the pairs are, in words. title: of the runs.
+    said_in, of: the values in `claims_correlations.csv`. points: the word for the pairs, as "runs". title: names the
+    runs.
     """
     found = pearson(x, y)
     if found.r is None or found.p is None:

@@ -1,4 +1,4 @@
-"""Numbers as colours around 0, or from 0 on, in rows and columns, each with its number in it."""
+"""A heat map: rows and columns of numbers as colours, around 0 or from 0 on, with each number printed."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LARGE = 1e4
-"""From here on a number is written as a power of ten."""
+"""From this size on, a number is written as a power of ten."""
 
 
 def heat(axes: "Axes", panel: Panel) -> None:
@@ -34,7 +34,7 @@ def heat(axes: "Axes", panel: Panel) -> None:
 
 
 def numbers(panel: Panel) -> np.ndarray:
-    """(series, categories along x); NaN where there is no number."""
+    """The numbers, (series, categories along x); NaN if a series has no value for a category."""
     found = np.full((len(panel.series), len(panel.x_categories)), np.nan)
     for row, series in enumerate(panel.series):
         found[row, [panel.x_categories.index(str(x)) for x in series.x]] = series.y
@@ -42,13 +42,13 @@ def numbers(panel: Panel) -> np.ndarray:
 
 
 def colour_ends(panel: Panel) -> tuple[float, float]:
-    """From where to where the colours reach: as far on either side of 0, or from 0 on."""
+    """The ends of the colour scale: symmetric around 0, or from 0 on."""
     most = float(np.nanmax(np.abs(numbers(panel)), initial=0.0)) or 1.0
     return (0.0 if panel.heat == "from 0" else -most), most
 
 
 def written(value: float) -> str:
-    """As it stands in a field."""
+    """The text of a number in the heat map."""
     if not np.isfinite(value):
         return "–"
     return f"{round(value):,}" if abs(value) < LARGE else f"{value:.0e}"

@@ -1,4 +1,4 @@
-"""Figures C2 and C3: the course of the slopes that PReLU learns, by place, as quantiles; and how many are small."""
+"""Figures C2 and C3: quantiles of the slopes that PReLU learns, by place and time; and the share of small slopes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MEDIAN, LOW, HIGH, SMALL = "slope_median", "slope_q25", "slope_q75", "slope_small"
-"""Columns of the diagnostic learned_slopes; a column of a place has its name behind them."""
+"""Columns of the diagnostic learned_slopes; for a place in the network, its name is appended."""
 LINES = {"slope_max": "greatest", MEDIAN: "median", "slope_min": "least"}
 SCOPES = {"figureC2": ("neuron",), "figureC3": ("global", "layer")}
 
@@ -48,7 +48,7 @@ def learned_slopes(name: str, asked: Asked) -> Drawing:
 
 
 def _panels(asked: Asked, scope: str, rows: Sequence[Row], shows_small: bool) -> list[Panel]:
-    """One for each place, or for the whole network if all share one slope; and the shares that are small."""
+    """One panel per place, or one for the whole network if all share a slope; and a panel of the small shares."""
     columns = [column.name for column in rows[0].declared.columns if column.name.startswith(MEDIAN)]
     if not columns:
         return []
@@ -78,8 +78,8 @@ def _line(means: "pl.DataFrame", kind: str, column: str, label: str, runs: Seque
 
 
 def _means(asked: Asked, runs: Sequence[str]) -> tuple["pl.DataFrame", str]:
-    """Means over runs by epoch if slopes are measured then, else by task; and which of the two."""
-    import polars as pl  # half a second, which those who ask for another figure need not wait for
+    """Means over runs by epoch if slopes are measured by epoch, otherwise by task; and "epoch" or "task"."""
+    import polars as pl  # half a second to import; other figures do not need it
 
     read = asked.metrics(runs)
     names = [name for name in read.collect_schema() if name.startswith("slope_")]
@@ -92,4 +92,4 @@ def _means(asked: Asked, runs: Sequence[str]) -> tuple["pl.DataFrame", str]:
 
 
 FIGURES: Mapping[str, Callable[[Asked], Drawing]] = {name: partial(learned_slopes, name) for name in SCOPES}
-"""By the names of commands."""
+"""Name in the command → figure."""

@@ -1,4 +1,4 @@
-"""The accuracy of runs on every task after every task: the matrix that ACC, BWT and forgetting are read off."""
+"""The accuracy of runs on every task after every task: the matrix that defines ACC, BWT and forgetting."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
@@ -14,7 +14,7 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.task_matrix import READ_OFF, matrix_of
 
 MOST = 12
-"""The most lines of a store that get a panel."""
+"""The maximal number of lines that get a panel."""
 COLUMN = "accuracy_on"
 WHAT = (
     "Each field is the accuracy (%) on the held-out images of one task once another was learned, the mean over seeds: "
@@ -76,7 +76,7 @@ def _panel(title: str, key: str, after: Mapping[str, NDArray[np.float64]], runs:
 
 
 def _read_off(rows: Sequence[Row]) -> list[str]:
-    """The numbers that are read off the matrices of runs, mean ± SD over seeds; or why they are not defined."""
+    """The numbers computed from the runs' matrices, mean ± SD over seeds; or why they are not defined."""
     words = []
     declared = rows[0].declared.summaries
     for name, usual in READ_OFF.items():

@@ -1,6 +1,6 @@
-"""The figures that `python -m analysis figure NAME` can draw: one function a file, what is asked for → a drawing.
+"""The figures that `python -m analysis figure NAME` can draw: one function per file, `Asked` → `Drawing`.
 
-Those of `SHAPES` are of activations themselves and need no runs.
+The figures in `SHAPES` show activation functions and need no runs.
 """
 
 from collections.abc import Callable
@@ -44,11 +44,11 @@ FIGURES: dict[str, Callable[[Asked], Drawing]] = {
 
 
 READ_BY = {"metric": ("curves", "figureE1", "sensitivity"), "by": ("sensitivity",), "curves": (ACTIVATIONS_FIGURE,)}
-"""Option of the command → the figures that read it; those that are not here are read by all that are of runs."""
+"""Option of the command → the figures that read it. All figures of runs read the options not listed here."""
 
 
 def named(name: str) -> str:
-    """The name in FIGURES or SHAPES that a word means: `figureF1`, `F1` and `f1` alike.  Raises ConfigError."""
+    """The name in FIGURES or SHAPES for a word: `figureF1`, `F1` and `f1` are equal.  Raises ConfigError."""
     by_word = {known.lower().removeprefix("figure"): known for known in (*FIGURES, *SHAPES)}
     if (bare := name.lower().removeprefix("figure")) not in by_word:
         raise ConfigError(f"There is no figure '{name}'; there are {', '.join((*FIGURES, *SHAPES))}.")

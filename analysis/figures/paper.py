@@ -1,4 +1,4 @@
-"""How a figure is to look in somebody's paper: how wide, in which letters, with or without a caption, which lines."""
+"""The format of a figure for a user's paper: width, font, caption, and a choice of lines."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -11,17 +11,17 @@ from plasticity_lab.errors import ConfigError
 NARROWEST, WIDEST = 2.0, 30.0
 """Inches."""
 SHIPPED = ("DejaVu Sans", "DejaVu Serif", "STIXGeneral", "cmr10")
-"""Fonts that matplotlib brings: sans, serif, one like Times, and LaTeX's own."""
+"""Fonts included in matplotlib: sans, serif, one like Times, and LaTeX's default font."""
 SIZES = ("font.size", "axes.titlesize", "axes.labelsize", "figure.titlesize", "xtick.labelsize", "ytick.labelsize",
          "legend.fontsize")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Paper:
-    """width: in inches, None for ours. font: a family; None for ours. size: points of its words; smaller ones are
-    smaller in proportion. caption: whether it stands in the picture.
+    """width: in inches; None: our default. font: a family; None: our default. size: points of normal text; smaller text
+    scales in proportion. caption: whether the picture contains the caption.
 
-    Raises ConfigError for what nobody could read.
+    Raises ConfigError if width or size is outside the readable range.
     """
 
     width: float | None = None
@@ -38,7 +38,7 @@ class Paper:
             raise ConfigError(f"--font-size {self.size:g} is no size in points; it lies between 3 and 40.")
 
     def fonts(self) -> dict[str, Any]:
-        """What of matplotlib's settings is not as in our style.  Raises ConfigError for a font that is not here."""
+        """The matplotlib settings that differ from our style.  Raises ConfigError if the font is not installed."""
         found: dict[str, Any] = {}
         if self.font is not None:
             found |= _family(self.font)
@@ -51,9 +51,9 @@ OURS = Paper()
 
 
 def only(drawing: Drawing, lines: Sequence[str] | None) -> Drawing:
-    """The drawing with the lines, or the categories, of these names alone, and the panels that then have one.
+    """The drawing with only the named lines (or categories), and without panels that would be empty.
 
-    Raises ConfigError, naming those that there are.
+    Raises ConfigError, naming the existing lines, if a name is unknown.
     """
     if lines is None:
         return drawing
@@ -67,7 +67,7 @@ def only(drawing: Drawing, lines: Sequence[str] | None) -> Drawing:
 
 
 def _names(panel: Panel) -> Sequence[str]:
-    """By what lines of a panel are chosen: its categories, where it has some, else what its lines are called."""
+    """The names that choose lines of a panel: its categories if it has any, otherwise the labels of its series."""
     return panel.categories or [series.label for series in panel.series]
 
 
@@ -82,7 +82,7 @@ def _of(panel: Panel, wanted: Collection[str]) -> Panel:
 
 
 def _at(series: Series, places: Sequence[int]) -> Series:
-    """The points at these places."""
+    """The series with only the points at these indices."""
     columns = ("x", "y", "n", "x_sd", "y_sd", "y_range")
     return replace(series, **{name: [of[at] for at in places] for name in columns if (of := getattr(series, name))})
 

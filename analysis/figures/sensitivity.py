@@ -17,8 +17,8 @@ from analysis.tables.declared.headline import HEADLINE
 from plasticity_lab.errors import ConfigError
 
 WIDE, TICKS = 10.0, 8
-"""The axis is logarithmic if the largest value is more than `WIDE` times the smallest; up to `TICKS` values have marks
-of their own."""
+"""The axis is logarithmic if the largest value is more than `WIDE` times the smallest. Up to `TICKS` values, each has a
+tick."""
 
 
 def sensitivity(asked: Asked) -> Drawing:
@@ -46,7 +46,7 @@ def sensitivity(asked: Asked) -> Drawing:
         raise ConfigError(_nothing(by, list(rows_of_panel.values()), asked.metric))
     panels = []
     for group, lines, study in drawn:
-        # Several panels of one benchmark say in what their runs differ.
+        # If a benchmark has several panels, their titles name the settings that differ.
         alike = [other for one, _, other in drawn if one.column.name == group.column.name]
         words = words_of(study, telling(alike))
         panels.append(_panel(f"{group.title} · {words}" if words else group.title, group, lines, by))
@@ -56,7 +56,7 @@ def sensitivity(asked: Asked) -> Drawing:
 
 
 def _nothing(by: str, panels: Sequence[Sequence[Row]], metric: str | None) -> str:
-    """Why there is no line: only one value was tried, or the runs at all others have no value of the metric."""
+    """The reason why no line can be drawn: one value was tried, or only the runs of one value have the metric."""
     tried = [rows for rows in panels if len({_word(row, by) for row in rows}) > 1]
     why = [why_none(ended(rows), metric or rows[0].declared.headline) for rows in tried]
     if not any(why):
@@ -74,7 +74,7 @@ def _word(row: Row, by: str) -> str:
 
 
 def varied(rows: Sequence[Row]) -> list[str]:
-    """The settings in which runs of one activation on one benchmark under one intervention differ."""
+    """The settings that differ between runs with the same activation, benchmark and intervention."""
     alike: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
         alike.setdefault((row.activation, row.benchmark, row.intervention), []).append({**row.study, **row.own})
@@ -82,7 +82,7 @@ def varied(rows: Sequence[Row]) -> list[str]:
 
 
 def _setting(asked: Asked) -> str:
-    """The varied setting: the named one, or the only one in which runs differ."""
+    """The varied setting: the named one, or the only setting that differs between runs."""
     vary = varied(asked.rows)
     if asked.by is None and len(vary) == 1:
         return vary[0]

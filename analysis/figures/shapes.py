@@ -29,7 +29,7 @@ Numbers = Sequence[Sequence[float]]
 
 
 def figure(name: str, curves: Sequence[ActivationCurve] | None) -> Drawing:
-    """One of SHAPES.  curves: those of ACTIVATIONS_FIGURE; None: every activation at its default settings."""
+    """One of SHAPES.  curves: for ACTIVATIONS_FIGURE; None: every activation at its default settings."""
     if name == ACTIVATIONS_FIGURE:
         title, said = "Activations", [] if curves else ["At the settings of conf/activation/."]
         curves = curves or of_defaults()
@@ -65,7 +65,7 @@ def _series(curve: ActivationCurve, outputs: Numbers, ends: Sequence[Numbers] | 
 
 
 def _label(activation: str, settings: Mapping[str, object]) -> str:
-    """The name with the settings that differ from those of conf/activation/."""
+    """The name with the settings that differ from their values in conf/activation/."""
     own = option("activation", activation)
     other = ", ".join(f"{name}={word(value)}" for name, value in settings.items() if value != own.get(name))
     return f"{display(ACTIVATIONS, activation)} ({other})" if other else display(ACTIVATIONS, activation)

@@ -1,6 +1,6 @@
-"""Figure 1: accuracy, dead units, rank and curvature against the effective negative slope, under each of its laws.
+"""Figure 1: accuracy, dead units, rank and curvature against the effective negative slope, for several laws of x.
 
-Legend: s̄ = E[φ′(x) | x < 0], for which the paper does not say the law of x.
+Legend: s̄ = E[φ′(x) | x < 0]; the paper does not give the law of x.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ def _families(group: Group) -> Families:
 
 
 def _shown(families: Families) -> list[Measure]:
-    """The main metric, and those of the others that runs have."""
+    """The main metric, and the other metrics if the runs have them."""
     runs = [row for settings in families.values() for setting in settings for row in setting]
     declared = [row.declared for row in runs]
     names = [declared[0].headline, *(name for name in (DEAD, RANK, CURVATURE) if name in runs[0].summary)]
@@ -109,7 +109,7 @@ def _zones(group: Group, families: Families) -> list[str]:
 
 
 def _claims(group: Group) -> list[str]:
-    """The text's claims on dead units as s̄ → 0, and the setting here with the least slope under each law."""
+    """The text's claims on dead units as s̄ → 0, and our setting with the least slope under each law."""
     said = []
     for line in lines("claims_dead_units.csv"):
         for law, words in LAWS.items() if line["of"] == "least slope" else ():

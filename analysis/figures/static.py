@@ -13,7 +13,7 @@ from analysis.figures.heat import heat
 from analysis.figures.paper import OURS, Paper
 from analysis.figures.style import Look, looks
 
-if TYPE_CHECKING:  # half a second, which those who want a table need not wait for
+if TYPE_CHECKING:  # half a second to import; tables do not need it
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -22,21 +22,21 @@ FORMATS: Mapping[str, Mapping[str, Any]] = {
     "svg": {"metadata": {"Date": None}},
     "png": {"dpi": style.DOTS},
 }
-"""Ending → further arguments of matplotlib; without dates, so that the same figure gives the same file."""
+"""File ending → further arguments of matplotlib; without dates, so the same figure gives the same file."""
 ACROSS = 2
-"""Panels side by side."""
+"""Panels per row."""
 WIDTH, ALONE, HEIGHT, LEGEND, A_CATEGORY = 4.8, 6.4, 3.2, 1.6, 0.19
-"""Inches: of a panel, of a single one, of the legend next to them; and the height of a category."""
+"""Inches: widths of a panel and of a single panel, height of a panel, width of the legend, height of a category."""
 FEW = 4
-"""The most names of a legend in one line above the panels; of more it is a column next to them."""
+"""Up to this many names, the legend is one line above the panels; otherwise it is a column next to them."""
 LINE, LABEL = 26, 34
-"""Letters in a line of a name, and of a label below an axis with names: longer ones leave no room."""
+"""Characters per line, for a name and for a label below an axis with names; longer lines do not fit."""
 NARROW, A_NAME = 5.0, 1.1
-"""Inches: the width below which panels are below each other; and the width of a name of a legend."""
+"""Inches: below this width, panels are in one column; and the width of a name in a legend."""
 LONG_NUMBERS = 100_000
-"""From this number on only few fit side by side, if names at the ends of lines take some room."""
+"""From this size on, few numbers fit along an axis if names at the ends of lines take some of the width."""
 CAP = 3.0
-"""Points on each side of the end of a bar: more than half a sign, which would hide a short bar."""
+"""Half the width of an error bar's cap, in points: more than half a marker, which would hide a short bar."""
 
 
 def pictures(drawing: Drawing, paper: Paper = OURS) -> dict[str, bytes]:
@@ -54,7 +54,7 @@ def pictures(drawing: Drawing, paper: Paper = OURS) -> dict[str, bytes]:
 
 
 def draw(drawing: Drawing, paper: Paper = OURS) -> "Figure":
-    """The drawing on a figure of matplotlib; `pictures` does it in the settings of the style."""
+    """The drawing on a matplotlib figure; `pictures` calls this with the settings of our style."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -82,7 +82,7 @@ def draw(drawing: Drawing, paper: Paper = OURS) -> "Figure":
         _panel(axes, panel, look_of)
     for axes in drawn[len(panels) :]:
         axes.set_axis_off()
-    # An empty second line of the title keeps the room in which the legend stands.
+    # An empty second line of the title reserves space for the legend.
     figure.suptitle(drawing.title + "\n" * (1 < len(names) and not beside), x=0.01, ha="left", color=style.INK)
     if caption:
         words = "\n".join(caption)
@@ -91,7 +91,7 @@ def draw(drawing: Drawing, paper: Paper = OURS) -> "Figure":
         _legend(figure, drawn, {"loc": "outside right upper"} if beside else {
             "loc": "upper left", "bbox_to_anchor": (0.0, 1 - 0.2 / height), "ncols": few
         })  # fmt: skip
-    figure.draw_without_rendering()  # lays it out: only then is it known how high each pair of axes is
+    figure.draw_without_rendering()  # lays it out; the height of each pair of axes is known only after this
     for axes, panel in zip(drawn, panels, strict=False):
         if panel.labels:
             _end_labels(axes, panel, look_of)
@@ -99,11 +99,11 @@ def draw(drawing: Drawing, paper: Paper = OURS) -> "Figure":
 
 
 def _height(panel: Panel, scale: float) -> float:
-    """Inches, with room for the names of its categories or of its lines.  scale: how wide it is for a usual one."""
+    """Inches, with space for the names of its categories or lines.  scale: its width relative to the usual one."""
     if panel.heat:
         return 1.0 + A_CATEGORY * len(panel.series)
     if panel.categories:
-        # What a second line adds is less than what a name takes with the room around it.
+        # A second line adds less height than a name with the space around it.
         return 1.0 + A_CATEGORY * len(panel.categories) * (1 + _most_lines(panel.categories)) / 2
     if panel.diagonal:
         return WIDTH * scale
@@ -149,7 +149,7 @@ def _series(axes: "Axes", panel: Panel, series: Series, look: Look) -> None:
     ends = np.array([(np.nan, np.nan) if each is None else each for each in series.y_ends]).T
     colour, bars = look.colour_of(series), None
     signs = {"none": "", "own": look.marker, "filled": "o", "hollow": "o", "diamond": "D", "triangle": "^"}
-    alone = series.marker == "none" and len(series.x) == 1  # a line of one point would not be seen
+    alone = series.marker == "none" and len(series.x) == 1  # a line with one point would be invisible
     if ends.size and panel.band:
         paler = 1 + (len(panel.series) > style.CROWDED)
         axes.fill_between(x, *ends, color=colour, alpha=style.BAND / paler, linewidth=0)
@@ -161,17 +161,17 @@ def _series(axes: "Axes", panel: Panel, series: Series, look: Look) -> None:
         marker="." if alone else signs[series.marker], markersize=4.5,
         markerfacecolor="white" if series.marker in style.HOLLOW else colour, elinewidth=0.9, capsize=CAP,
         label=series.label if series.listed else None,
-        zorder=2 if series.listed else 1.5,  # a line that joins two points is no reason to hide their bars
+        zorder=2 if series.listed else 1.5,  # a line between two points does not replace their bars
     )  # fmt: skip
 
 
 def _numbers(values: Sequence[float | str], categories: Sequence[str]) -> np.ndarray:
-    """Values as they are, names as their places among the categories."""
+    """Values unchanged; names as their indices among the categories."""
     return np.array([categories.index(at) if isinstance(at, str) else at for at in values], float)
 
 
 def _dashes(look: Look) -> Any:
-    """As matplotlib has it."""
+    """The line style for matplotlib."""
     return (0, look.dash) if look.dash else "-"
 
 
@@ -194,7 +194,7 @@ def _end_labels(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None
 
 
 def _legend(figure: "Figure", drawn: Sequence["Axes"], where: Mapping[str, Any]) -> None:
-    """One for all panels: each name once."""
+    """Draws one legend for all panels; each name appears once."""
     handles = {}
     for axes in drawn:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -212,13 +212,13 @@ def _most_lines(names: Sequence[str]) -> int:
 
 
 def spread(wanted: Sequence[float], apart: float) -> list[float]:
-    """Places in the order given, each as near to the wanted one as possible, at least `apart`, within 0 and 1.
+    """Places as near as possible to the wanted ones, in the given order, at least `apart` from each other, in [0, 1].
 
-    If there is no room for all of them within 0 and 1, they keep their distance and reach beyond.
+    If they do not all fit into [0, 1], they keep their distance and exceed it.
     """
 
     def bottom(group: Sequence[int]) -> float:
-        """The lowest place of names that touch: they are centred on the mean of their wanted places."""
+        """The lowest place of a group of touching names; the group is centred on the mean of its wanted places."""
         length = (len(group) - 1) * apart
         middle = sum(wanted[at] for at in group) / len(group)
         return max(0.0, min(middle - length / 2, 1.0 - length))

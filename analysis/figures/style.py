@@ -1,7 +1,8 @@
-"""How all figures look: colours, dashes, signs and sizes, for printed pictures and for the report's alike.
+"""The style of all figures: colours, dashes, markers and sizes, for printed pictures and for the report.
 
-Seven colours that people with any kind of colour blindness can tell apart (Okabe and Ito, without their yellow, which
-is too pale for a line) times three dashes: enough for all activations. An activation looks the same in every figure.
+Seven colours are combined with three dash patterns, enough for all activations. The colours are distinct with any kind
+of colour blindness (Okabe and Ito, without their yellow, which is too pale for a line). An activation has the same
+style in every figure.
 """
 
 from collections.abc import Sequence
@@ -14,50 +15,50 @@ from analysis.names import ACTIVATIONS, INTERVENTIONS
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
 INK, PALE, GRID = "#222222", "#999999", "#DDDDDD"
 OURS, OTHER = COLOURS[4], COLOURS[5]
-"""Of dots that stand for no activation: ours, or the later; the paper's, or the earlier."""
+"""Colours of dots without an activation: ours (or the later result), and the paper's (or the earlier result)."""
 PLAIN = {"filled": OURS, "triangle": OURS, "hollow": OTHER}
-"""Sign → colour of such series; that of others is pale."""
+"""Marker → colour of series without an activation; with other markers they are pale."""
 HOLLOW = ("hollow", "diamond")
-"""Signs that are drawn as outlines."""
+"""Markers that are drawn as outlines."""
 AROUND_0 = (COLOURS[3], "#FFFFFF", COLOURS[5])
-"""Of numbers below 0, at 0 and above: green, white and a red that colour-blind people do not take for the green."""
+"""Colours for numbers below 0, at 0 and above 0: green, white, and a red that is distinct for the colour-blind."""
 CROWDED = 8
-"""Of more lines in a panel the bands are paler."""
+"""If a panel has more lines than this, its bands are paler."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """How one series looks. dash: in points on and off, empty for a whole line; marker: matplotlib's sign."""
+    """The style of one series.  dash: in points on and off, empty for a solid line. marker: matplotlib's code."""
 
     colour: str
     dash: tuple[float, ...]
     marker: str
 
     def colour_of(self, series: Series) -> str:
-        """Its colour, or that of its sign if the series stands for nothing."""
+        """Its colour; if the series has no key, the colour of its marker."""
         return self.colour if series.key else PLAIN.get(series.marker, PALE)
 
 
 DASHES: tuple[tuple[float, ...], ...] = ((), (5.0, 1.6), (1.3, 1.3))
 MARKERS = ("o", "s", "^")
 MOST = len(COLOURS) * len(DASHES)
-"""How many series can be told apart."""
+"""The number of distinct styles."""
 
 POINTS = 50
-"""How many points a curve has at most."""
+"""The maximal number of points of a curve."""
 
 FONT, SMALL, TINY = 9.0, 7.5, 6.5
-"""Points."""
+"""Font sizes, in points."""
 LINE, BAND = 1.4, 0.14
 DOTS = 150
-"""To the inch, of a PNG."""
+"""Dots per inch of a PNG."""
 
 SMALL_CHART = {
     "font": {"size": 12, "color": INK},
     "margin": {"l": 50, "r": 10, "t": 30, "b": 40},
     "plot_bgcolor": "white",
 }
-"""The layout of Plotly's small charts, in which the report draws single runs."""
+"""The layout of Plotly's small charts; the report draws single runs with it."""
 
 MATPLOTLIB: dict[str, Any] = {
     "font.family": "sans-serif",
@@ -88,10 +89,10 @@ MATPLOTLIB: dict[str, Any] = {
 
 
 def looks(named: Sequence[tuple[str, str]]) -> dict[str, Look]:
-    """Label → look, for pairs of a label and what it belongs to: an activation's or an intervention's name, or another.
+    """Label → style.  named: pairs of a label and its key: the name of an activation or of an intervention, or another.
 
-    An activation always looks alike, and so does an intervention; others, and the second of a name that is there twice,
-    take what is free.
+    An activation always has the same style, and so has an intervention. Other keys, and the second label with the same
+    key, take a free style.
     """
     known = {name: place for names in (INTERVENTIONS, ACTIVATIONS) for place, name in enumerate(names)}
     places: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What the order of the batches measures: online against final accuracy, in class blocks and shuffled."""
+"""The effect of the order of batches: online against final accuracy, in class blocks and shuffled."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,14 +21,14 @@ ONLINE, FINAL = "online accuracy (%)", "accuracy at the end of a task (%)"
 Which = tuple[str, str, str]
 """A benchmark, an activation and its settings as a word."""
 Points = Mapping[tuple[Which, str], NDArray[np.float64]]
-"""(benchmark, activation and settings; order) → percent online and at the end, a row for each finished run."""
+"""(benchmark, activation and settings; order) → percent online and at the end, one row per finished run."""
 
 
 def two_orders(asked: Asked) -> Drawing:
     """Each activation twice, joined by a line: mean online and mean final accuracy of its runs in either order.
 
-    Above the diagonal the gap is positive: the network knows more at a task's end than it showed on the way. Far below
-    it, it followed the class shown last.  Raises ConfigError if no benchmark's runs are there in both orders.
+    Above the diagonal the gap is positive: accuracy at a task's end is higher than online. Far below the diagonal, the
+    network followed the last class shown.  Raises ConfigError if no benchmark has runs in both orders.
     """
     points = _points(asked.rows)
     both = sorted({which for which, order in points if {(which, other) for other in ORDERS} <= points.keys()})

@@ -14,8 +14,10 @@ from plasticity_lab.records.shocks import SUMMARIES
 
 @dataclass(frozen=True)
 class Declared:
-    """A figure of the paper.  name: of the command; number: of the paper. panels: of each the summary of shocks, and
-    whether groups are of floors or of sides.
+    """A figure of the paper.
+
+    name: in the command. number: in the paper. panels: for each, the summary of shocks, and whether its groups are by
+    floors or by sides.
     """
 
     name: str
@@ -50,7 +52,7 @@ OPEN = (
 
 
 def by_factor(declared: Declared, how: str, asked: Asked) -> Drawing:
-    """The figure, its groups as printed or as derived.  Raises ConfigError if no shock is measured."""
+    """The figure, with the printed or the derived groups.  Raises ConfigError if no shock is measured."""
     found = shocked(asked)
     panels: list[Panel] = []
     outside: list[str] = []
@@ -116,4 +118,4 @@ FIGURES: dict[str, Callable[[Asked], Drawing]] = {
     for declared in (FIGURE_2, FIGURE_3, FIGURE_D1)
     for name, how in ((declared.name, PRINTED), (f"{declared.name}_derived", DERIVED))
 }
-"""By the names of commands."""
+"""Name in the command → figure."""

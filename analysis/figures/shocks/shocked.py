@@ -1,4 +1,4 @@
-"""The shocks of a store's runs, read off their metrics, and the groups of activations that figures show."""
+"""The shocks of a store's runs, read from their metrics, and the groups of activations that figures show."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -28,16 +28,16 @@ class ShockedRun:
 
     @property
     def factors(self) -> list[float]:
-        """γ of the measured shocks, each once, from the smallest."""
+        """The distinct factors γ of the measured shocks, sorted."""
         return sorted({shock.factor for shock in self.shocks if shock.whole})
 
     def at(self, factor: float | None) -> "ShockedRun":
-        """With the shocks of one factor only; None: with all."""
+        """The run with only the shocks of one factor; None: with all shocks."""
         return self if factor is None else replace(self, shocks=[each for each in self.shocks if each.factor == factor])
 
     @property
     def shape(self) -> Shape | None:
-        """The derived properties of its activation at its settings; None if there are none."""
+        """The derived properties of its activation at its settings; None if they were not derived."""
         for shape in shapes():
             if shape.activation == self.row.activation and all(
                 self.row.own.get(f"activation.{name}", value) == value for name, value in shape.settings.items()
@@ -55,7 +55,7 @@ class ShockedGroup:
 
     @property
     def said(self) -> str:
-        """How many shocks were given, and how many of them measured."""
+        """The numbers of applied and of measured shocks."""
         given = [shock for run in self.runs for shock in run.shocks]
         whole = sum(shock.whole for shock in given)
         lost = "; the window of the others leaves their task" if whole < len(given) else ""
@@ -67,7 +67,7 @@ class ShockedGroup:
 
 
 def shocked(asked: Asked) -> list[ShockedGroup]:
-    """The groups of runs with measured shocks.  Raises ConfigError if there is none."""
+    """The groups of runs with measured shocks.  Raises ConfigError if no shock is measured."""
     rows = _with_one_choice([row for row in asked.rows if row.study.get("perturbation.name") == "shocks"])
     found = []
     for group in groups(HEADLINE, rows):
@@ -108,7 +108,7 @@ def in_groups(runs: Sequence[ShockedRun], by: str, how: str) -> dict[str, list[S
 def _with_one_choice(rows: Sequence[Row]) -> list[Row]:
     """The rows with one word for their hyperparameters, if each activation has only one choice of them.
 
-    An activation that is not in Table B2 has no `best`, and is to be seen next to those that have one.
+    An activation that is not in Table B2 has no `best`; it is shown next to activations that have it.
     """
     chosen: dict[str, set[str]] = {}
     for row in rows:
@@ -120,7 +120,7 @@ def _with_one_choice(rows: Sequence[Row]) -> list[Row]:
 
 
 def _read(asked: Asked, rows: Sequence[Row]) -> list[ShockedRun]:
-    import polars as pl  # half a second, which those who ask for another figure need not wait for
+    import polars as pl  # half a second to import; other figures do not need it
 
     names = ["run", "task", "epoch", FACTOR, SATURATED, ACCURACY]
     read = asked.metrics([row.run for row in rows])
