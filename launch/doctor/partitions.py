@@ -16,7 +16,7 @@ _COLUMNS = "%P|%a|%l|%D|%T|%c|%m|%f|%G"
 _OUT_OF_USE = {"down", "drained", "draining", "drng", "drain", "error", "fail", "failing", "inval", "maint", "unknown"}
 """Nodes in these states start no job until an administrator has seen to them."""
 _FEATURE = re.compile(r"[\w.-]+")
-"""A constraint that names one feature; others are left to sbatch."""
+"""A constraint that names one feature; only sbatch checks other constraints."""
 _GPU_TYPE = re.compile(r"\bgpu:([A-Za-z][\w.-]*)")
 
 
@@ -24,7 +24,7 @@ _GPU_TYPE = re.compile(r"\bgpu:([A-Za-z][\w.-]*)")
 class Nodes:
     """Nodes of a partition that sinfo describes in one row.
 
-    up: the partition's state. limit: its time limit in Slurm's notation. cores: per node. memory: per node, in bytes.
+    up: the partition's state. limit: its time limit in Slurm's notation. cores: cores per node. memory: bytes per node.
     features and gres: Slurm's lists, (null) for none.
     """
 
@@ -141,7 +141,7 @@ def _kinds(name: str, own: Sequence[Nodes], parameters: Mapping[str, Any]) -> Fi
         ways = f"hydra.launcher.gpus_per_node=null with hydra.launcher.gres=gpu:{types[0]}:1 asks for one type"
         return Finding(UNKNOWN, f"{words}, and a job on another kind ends at once; {ways}.")
     if list(features) == ["(null)"]:
-        words = "Slurm names no features of theirs, so it cannot be asked for nodes of one kind"
+        words = "Slurm names no features of these nodes, so it cannot be asked for nodes of one kind"
         return Finding(OK, f"Nodes of {name}: {words}.")
     words = f"Nodes of {name}: {', '.join(f'{count:,} with {each}' for each, count in sorted(features.items()))}"
     if len(features) > 1 and not asked:

@@ -44,7 +44,10 @@ _ALL = (
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a pack cannot be trained.  words: in a line. alone: the same for a single run. whole: with the traceback."""
+    """Why a pack cannot be trained.
+
+    words: the reason in a line. alone: the reason if a single run failed. whole: the reason with the traceback.
+    """
 
     words: str
     alone: str

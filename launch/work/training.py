@@ -62,9 +62,9 @@ def train_pack(
 ) -> None:
     """Trains a pack of a plan to its end and writes a record for each of its runs.
 
-    pack: with the kind of this device. stop: whether the worker is to stop. cores: that this worker may use. If a
-    helper process ends, the pack goes on from its last checkpoint without helpers. Raises Stopped, LostLease,
-    StoreError; any other exception is a failure of the pack.
+    pack: a pack with the kind of this device. stop: whether the worker is to stop. cores: the number of cores that this
+    worker may use. If a helper process ends, the pack continues from its last checkpoint without helpers. Raises
+    Stopped, LostLease, StoreError; any other exception is a failure of the pack.
     """
     asked = plan.settings.launch.processes
     processes = Processes(cores, measured=True) if asked is None else Processes(asked)
@@ -91,7 +91,7 @@ class Session:
     The trainer calls `look` and `task_ends` while it trains.  learner: the learner without diagnostics. observed: the
     learner with diagnostics. began: when the pack was first begun, in the records' format. seconds_before:
     seconds of training before this session. parts: code and kind of device of each stretch of training, including this
-    one (see `parts_from`). Each method raises as `train_pack`.
+    one (see `parts_from`). Each method raises the same errors as `train_pack`.
     """
 
     def __init__(
@@ -267,13 +267,13 @@ class Session:
 
 
 def _say_if_mixed(pack: Pack, parts: Sequence[Mapping[str, Any]], step: int) -> None:
-    """Says if a pack goes on at this step by other code, or on another kind of device."""
+    """Logs a warning if a pack continues at this step by other code, or on another kind of device."""
     if len(parts) > 1 and parts[-1]["from_step"] == step:
         before, now = parts[-2:]
         code, kind = differences(before, now), other_kind(before, now)
         other = [*(["by other code"] if code else []), *(["on another kind of device"] if kind else [])]
         log.warning(
-            "Pack %s goes on at step %s %s than it was trained by so far (%s): its records list the parts; "
+            "Pack %s goes on at step %s %s than before (%s): its records list the parts; "
             "rerun=true trains its runs again.",
             pack.id,
             f"{step:,}",

@@ -23,7 +23,7 @@ _command_time = time.monotonic()
 
 
 def command_begins(with_process: bool) -> None:
-    """Notes that a command begins now; with_process: that it began with this process, before the imports."""
+    """Notes that a command begins now, or, if `with_process`, that it began with this process, before the imports."""
     global _command_time
     _command_time = time.monotonic() - (_age_of_process() if with_process else 0.0)
 

@@ -67,7 +67,7 @@ def named() -> str:
 
 
 def require_key(what: str, instead: str = "") -> None:
-    """Raises ConfigError if no key is configured.  what: needs the key; instead: a sentence on a way without it."""
+    """Raises ConfigError if no key is configured.  what: the action that needs the key. instead: a way without it."""
     if not key_configured():
         sentence = f"{what} needs a W&B key, and none is configured: {HOW_TO_CONFIGURE}."
         raise ConfigError(f"{sentence} {instead}".rstrip())
