@@ -1,10 +1,10 @@
-"""The method behind each kind of interval, as data, and how often such an interval holds the truth.
+"""The method behind each kind of interval, as data, and the measured coverage of such intervals.
 
 A table's .json stores the methods, so re-rendering an old table reproduces its intervals. Keep the old method when you
 change one: add the new method and name it in `TODAY`.
 
-The committed simulation in analysis/measured/coverage/ has a file for each number that intervals are of;
-`python -m analysis coverage` made them.
+The committed simulation in analysis/measured/coverage/ has a file for each kind of number;
+`python -m analysis coverage` writes them.
 """
 
 import csv
@@ -28,7 +28,7 @@ class Method:
 
     @property
     def words(self) -> str:
-        """As a caption says it: "95 % interval (Student's t)"."""
+        """The words in a caption, as in "95 % interval (Student's t)"."""
         drawn = [] if self.replicates is None else [f"{self.replicates:,} replicates", f"seed {self.seed}"]
         return f"{100 * self.level:g} % interval ({', '.join([self.name, *drawn])})"
 
@@ -62,7 +62,7 @@ Methods = Mapping[str, Method]
 AT_FIRST: Methods = {"score": PERCENTILE, "gap": GAP, "effect": EFFECT}
 """The methods of old tables; their .json does not name them."""
 TODAY: Methods = {**AT_FIRST, "score": BOUNDS_ANEW, "published": PERCENTILE}
-"""published: the paper's intervals of the same scores, if ours are made differently."""
+"""published: the paper's intervals for the same scores, if our method differs."""
 
 
 def methods_in(said: Mapping[str, Mapping[str, Any]]) -> Methods:

@@ -16,9 +16,9 @@ PERCENTILES = (5.0, 95.0)
 
 @dataclass(frozen=True)
 class Normalised:
-    """Scores by arm, each (N, M), and how they were made; scores are None if `reason` says why.
+    """Scores by arm, each (N, M), and the settings behind them; scores are None if `reason` says why.
 
-    low, high: the returns (M,) that became 0 and 1. failures: how many runs of each arm failed in each environment,
+    low, high: the returns (M,) that became 0 and 1. failures: arm → the number of failed runs in each environment,
     (M,).
     """
 

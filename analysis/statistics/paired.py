@@ -13,7 +13,7 @@ from analysis.statistics.summaries import Values, pairs, variance, why_not
 from analysis.statistics.welch import two_sided
 
 ROUNDING = 1e-13
-"""Differences that vary by less than this part of the values vary by rounding alone."""
+"""If differences vary by at most this fraction of the values, only rounding makes them vary."""
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ class Spread:
 
 
 def _errors(replicates: np.ndarray, many: int) -> np.ndarray:
-    """The standard errors of numbers of that many runs. Drawn runs vary less than runs do, by (N − 1) / N."""
+    """Standard errors for N = `many` runs, corrected: the variance over replicates is too small by (N − 1) / N."""
     return replicates.std(axis=0, ddof=1) * math.sqrt(many / (many - 1))
 
 
@@ -152,7 +152,7 @@ def plasticity_scores(
 
 
 def bounded(value: float, half: float, runs: tuple[int, ...], method: Method) -> Interval:
-    """A score with half the width of its interval, which is cut off at 0 and 1; NaN means that there is no interval."""
+    """A score with its interval, clipped to [0, 1].  half: half of its width; NaN: no interval."""
     found = Interval(value, None, None, method, runs)
     if min(runs) < 2:
         return replace(found, reason="one run has no interval")
@@ -162,7 +162,7 @@ def bounded(value: float, half: float, runs: tuple[int, ...], method: Method) ->
 
 
 def _by_percentiles(scores: np.ndarray, arm: str, method: Method) -> Interval:
-    """The paper's: the seeds of each environment are drawn separately, from scores that stay."""
+    """The paper's interval: the seeds of each environment are resampled separately; scores are not recomputed."""
     made = bootstrap(iqm, scores, name=arm, **method.draws)
     ends = None if (np.ptp(scores, axis=0) == 0).all() else made.interval
     low, high = ends or (None, None)

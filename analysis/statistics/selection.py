@@ -37,7 +37,7 @@ Results = Mapping[Setting, Mapping[Seed, float | None]]
 class Best(Generic[Setting, Seed]):
     """The best setting with its mean over the seeds that it was chosen on.
 
-    settings: how many were compared. left_out: how many were not, because they lack some of these seeds.
+    settings: the number of compared settings. left_out: the number of other settings; they lack some of these seeds.
     """
 
     setting: Setting
@@ -86,9 +86,9 @@ def compared_on(results: Results[Setting, Seed]) -> tuple[list[Seed], list[Setti
 
 @dataclass(frozen=True)
 class SelectionBias:
-    """The best setting both ways.
+    """The value of the best setting, as published and on other seeds.
 
-    settings, seeds: how many were compared; left_out: settings with a value that is not finite. chosen: the index of
+    settings, seeds: the compared numbers; left_out: settings with a value that is not finite. chosen: the index of
     the setting that is best on all seeds. as_published: its mean on them. honest: the mean over splits of the value
     that the setting chosen on one half has on the other. bias: how much the published mean is better, in the metric's
     direction: above 0, it is too good. agreement: the part of splits that choose `chosen`. splits: their number.

@@ -47,7 +47,7 @@ def of_mean(tasks: Tasks) -> Contributions:
 def of_median(tasks: Tasks) -> Contributions:
     """The median over tasks of their means: it varies with the one or two tasks in the middle.
 
-    If tasks are nearly equal, others could take their place; then the standard error is too great, not too small.
+    If tasks are nearly equal, other tasks could be in the middle; then the standard error is too large, not too small.
     """
     means = np.array([runs.mean() for runs in tasks])
     order, many = np.argsort(means, kind="stable"), len(tasks)
@@ -57,7 +57,7 @@ def of_median(tasks: Tasks) -> Contributions:
 
 
 def of_optimality_gap(tasks: Tasks) -> Contributions:
-    """By how much runs fall short of 1, as in `summaries.optimality_gap`."""
+    """The mean shortfall of runs from 1, as in `summaries.optimality_gap`."""
     return of_mean([1.0 - np.minimum(runs, 1.0) for runs in tasks])
 
 

@@ -1,4 +1,4 @@
-"""Welch's t-test: whether two groups have one mean, without assuming that they have one variance."""
+"""Welch's t-test: whether two groups have equal means, without assuming equal variances."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Welch:
     reason: str | None = None
 
     def significant(self, level: float) -> bool:
-        """Whether there is a p and it lies below the level."""
+        """Whether p exists and is below the level."""
         return self.p is not None and self.p < level
 
 
@@ -33,7 +33,7 @@ def welch_of_summaries(ours: tuple[float, float, int], theirs: tuple[float, floa
 
 
 def welch(ours: Values, theirs: Values) -> Welch:
-    """Two-sided test that both groups (n,), (m,) have one mean; t > 0 if ours is the greater.
+    """Two-sided test that both groups (n,), (m,) have equal means; t > 0 if ours is greater.
 
     No p for a group of fewer than two values or with one that is not finite, nor if neither group varies: then the test
     has no scale.
