@@ -1,4 +1,4 @@
-"""Two arms against each other: difference, tests, effect size, and how often a run of one beats one of the other."""
+"""Two arms compared: difference, tests, effect size, and the probability that a run of one beats one of the other."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

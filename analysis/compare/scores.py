@@ -1,8 +1,8 @@
-"""Values of benchmarks with different units → scores that can be averaged: 0 and 1 have one meaning on each.
+"""Values of benchmarks with different units → scores that can be averaged: 0 and 1 have the same meaning on each.
 
-The values that become 0 and 1 are data of the benchmark, in analysis/reported/score_ends.csv: chance of a classifier,
-the return of random actions or of a reference. If the file has none, 0 is the lowest mean of an arm, and 1 the mean of
-the reference arm, or the best mean. A line without numbers says why there are no scores.
+The values that become 0 and 1 are in analysis/reported/score_ends.csv: the chance accuracy of a classifier, the return
+of random actions, the return of a reference. If the file has no values, 0 is the lowest mean of an arm, and 1 is the mean
+of the reference arm, or the best mean. A line without numbers says why the benchmark has no scores.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ ACCURACIES = (
     "aoa", "taoa", "taoa_all", "aoa_first_tenth", "aoa_last_tenth", "final_accuracy", "final_accuracy_last_task",
     "train_accuracy", "train_accuracy_last_task", "acc",
 )  # fmt: skip
-"""The metrics with one chance level: one class of all that a network distinguishes."""
+"""The metrics that share a chance level: 1 / the number of a network's classes."""
 MANY = 12
 """Above this number of benchmarks a caption leaves out the numbers of each."""
 RETURNS = ("return", "final_return", "mean_return", "test_return")

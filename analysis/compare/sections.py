@@ -1,6 +1,6 @@
-"""The runs that are compared with each other: they differ in nothing but the setting and the seed.
+"""The runs that are compared with each other: they differ only in the compared setting and the seed.
 
-Runs that differ in another setting make another section. Several benchmarks, or games, are strata of one section.
+Runs that differ in another setting form another section. Several benchmarks, or games, are strata of one section.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -58,7 +58,7 @@ class _Run:
 def sections(rows: Sequence[Row], by: str) -> tuple[list[Section], list[str]]:
     """The sections with two arms or more, and sentences about the runs in no section.
 
-    Raises ConfigError if there are not two arms to compare, and if all arms differ in another setting as well.
+    Raises ConfigError if there are fewer than two arms, or if all arms differ in another setting as well.
     """
     runs, notes = _runs(rows, by)
     found: list[Section] = []

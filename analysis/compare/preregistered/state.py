@@ -74,7 +74,7 @@ def state_of(store: Store, read: Read, rows: Sequence[Row]) -> State:
 
 
 def beside(rows: Sequence[Row], by: str, runs: Collection[str]) -> list[tuple[str, Row]]:
-    """The rows that differ from the rows of these runs in nothing but the arm or the seed, each with its arm.
+    """The rows that differ from the rows of these runs only in the arm or the seed, each with its arm.
 
     Runs on another benchmark or game, or with other settings, belong to another study.
     """
@@ -131,7 +131,7 @@ def _added(registration: Registration, rows: Sequence[Row]) -> list[str]:
 
 
 def _said(runs: Sequence[str], what: str) -> list[str]:
-    """«runs a1, b2 began before it was registered», if there are some."""
+    """The end of a sentence, as in "runs a1, b2 began before it was registered"; empty without runs."""
     return [f"runs {some_of(sorted(runs))} {what}"] if runs else []
 
 
