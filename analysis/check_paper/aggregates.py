@@ -57,9 +57,9 @@ def check_final_accuracies(taoa: Sheet, gap: Sheet) -> Iterator[Finding]:
 
 
 def check_spread(claim: Mapping[str, str], sheet: Sheet) -> Iterator[Finding]:
-    """Whether activations differ more in one column than in another, by best less worst and by SD over mean.
+    """Checks that activations differ more in one column than in another, by best − worst and by SD / mean.
 
-    claim: of (the columns with the smaller and with the wider spread, a space between), said_in.
+    claim: of (the columns with the smaller and with the wider spread, separated by a space), said_in.
     """
     narrow, wide = claim["of"].split()
     columns = [[cell.mean for cell in sheet.column(name).values()] for name in (narrow, wide)]

@@ -39,7 +39,7 @@ def check_settings_counted(said: Mapping[str, str], grid: Grid) -> Iterator[Find
 
 
 def check_preferred_rate(said: Mapping[str, str], bests: Iterable[Mapping[str, str]]) -> Finding:
-    """Whether the learning rate that a benchmark is said to prefer is the best of most of its activations."""
+    """Checks that the learning rate named for a benchmark is the best one for most of its activations."""
     counted = Counter(float(best["lr"]) for best in bests if best["benchmark"] == said["of"])
     preferred = counted[float(said["said"])] * 2
     total = counted.total()

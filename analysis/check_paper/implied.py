@@ -79,8 +79,9 @@ def check_failures(rewards: Sheet, deltas: Sheet) -> Iterator[Finding]:
 def fewest_failed(reward: Cell) -> tuple[int, int]:
     """The fewest runs that lie below the floor: the smallest and the greatest such number over the rounding.
 
-    If f runs lie below it and the others do not, an SD (divisor n − 1) with a mean m under the floor is at least
-    (floor − m) √(n (n − f) / ((n − 1) f)): all others at the floor, the f equal. A smaller SD needs more runs below.
+    Let f of n runs lie below the floor, with a mean m below it. The SD (divisor n − 1) is at least
+    (floor − m) √(n (n − f) / ((n − 1) f)): the f runs are equal, the others at the floor. A smaller SD needs more runs
+    below the floor.  Raises ValueError if no SD is printed.
     """
     if reward.sd is None:
         raise ValueError("A mean without an SD does not tell how many runs lie below a value.")
@@ -100,10 +101,10 @@ def fewest_failed(reward: Cell) -> tuple[int, int]:
 def check_resolution(tables: Mapping[str, Sheet], examples: Mapping[str, int], claim: str) -> Iterator[Finding]:
     """Whether the columns of Tables E4–E8 with an intervention can be averages over tasks, as the text says.
 
-    A mean over 5 runs of the accuracy on N examples is a multiple of 100 / (5 N) percent, before it is rounded. An
-    average over hundreds of tasks is not bound to this coarse grid, and lies on it by chance only.
+    A mean over 5 runs of the accuracy on N examples is a multiple of 100 / (5 N) percent before rounding. An average
+    over hundreds of tasks is a multiple only by chance.
 
-    tables, examples: by benchmark; how many examples one task is evaluated on.
+    tables, examples: by benchmark; the table, and the number of examples that evaluate one task.
     """
     import scipy.stats
 

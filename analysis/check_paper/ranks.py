@@ -10,10 +10,10 @@ from analysis.check_paper.sheets import Cell, Sheet, named
 
 LEVEL = 0.05
 RUNS = 5
-"""How many runs each mean is of, as the captions say."""
+"""The number of runs of each mean, from the captions."""
 LEAST_SHOWN = 0.0001
 STEPS = 41
-"""How many SDs are tried: p does not always fall with an SD, since the degrees of freedom change, too."""
+"""The number of SDs that are tried: the degrees of freedom change with the SDs, so p is not monotonic in them."""
 
 
 def check_order(claims: Iterable[Mapping[str, str]], sheets: Mapping[str, Sheet]) -> Iterator[Finding]:

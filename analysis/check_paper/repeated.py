@@ -45,9 +45,9 @@ def check_repeated_column(first: Sheet, columns: Mapping[str, Sheet]) -> Iterato
 
 
 def check_numbers_in_text(claims: Iterable[Mapping[str, str]], sheets: Mapping[str, Sheet]) -> Iterator[Finding]:
-    """Numbers that the text says against the table that holds them.
+    """Checks numbers in the text against the same numbers in a table.
 
-    claims: said, table, column (a field), row (field=value of the line, a space between), said_in.
+    claims: said, table, column (a field), row (field=value pairs of the line, separated by spaces), said_in.
     """
     for claim in claims:
         where = dict(part.split("=") for part in claim["row"].split())
