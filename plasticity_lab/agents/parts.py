@@ -87,7 +87,7 @@ class Parts(Generic[AnyBenchmark]):
         if isinstance(head, MoE):
             if head.experts < first.needs_experts:
                 raise ConfigError(
-                    f"By intervention.count there must be {first.needs_experts} experts or more (one stays where "
+                    f"By intervention.count there must be {first.needs_experts} experts or more (one stays when "
                     f"others are pruned), and head.experts is {head.experts}; choose more, or a smaller count."
                 )
             head = head.with_pruning() if first.prunes else head

@@ -10,7 +10,7 @@ from plasticity_lab.replay.enough import Remembered, always
 
 
 def not_continuous(benchmark: BodyBenchmark) -> str | None:
-    """Why an agent whose actions are numbers cannot learn a benchmark; None if it can."""
+    """Why an agent with continuous actions cannot learn a benchmark; None if it can."""
     discrete = [body for body in benchmark.outline().by_name.values() if body.discrete]
     if not discrete:
         return None
@@ -22,7 +22,7 @@ def not_continuous(benchmark: BodyBenchmark) -> str | None:
 
 
 def not_discrete(benchmark: BodyBenchmark) -> str | None:
-    """Why an agent that chooses among actions cannot learn a benchmark; None if it can."""
+    """Why an agent with discrete actions cannot learn a benchmark; None if it can."""
     continuous = [body for body in benchmark.outline().by_name.values() if not body.discrete]
     if not continuous:
         return None
@@ -39,7 +39,7 @@ def different_kinds(bodies: Sequence[Body]) -> str | None:
     if len(kinds) == 1:
         return None
     return (
-        "its networks and its memory are of one kind of observations and actions, and those of "
+        "its networks and its memory have one kind of observations and actions, and the bodies "
         f"{', '.join(body.name for body in bodies)} differ"
     )
 

@@ -1,1 +1,1 @@
-"""Proximal policy optimisation (Schulman et al. 2017). docs/agents/ppo.md says where each detail comes from."""
+"""Proximal policy optimisation (Schulman et al. 2017). docs/agents/ppo.md gives the source of each detail."""

@@ -24,7 +24,7 @@ from plasticity_lab.interventions.intervention import EXAMPLES, TASK_BEGINS
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.run_axis import aligned
 
-# What PPO measures: parts of the loss by update, episodes, and a run's returns in a few numbers.
+# The measures of PPO: parts of the loss by update, episodes, and summary statistics of a run's returns.
 
 PPO_MEASURES = measures_of(
     of_updates("policy_loss", "Policy loss"),
@@ -45,23 +45,23 @@ class PPO(PPOSettings, Agent[BodyBenchmark, Bodies, PPOLearner]):
     measures = PPO_MEASURES
 
     def model(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Model:
-        """From what each body shows to its "policy" and "value"."""
+        """The model from each body's observations to its "policy" and "value"."""
         bodies = {name: shapes_of(body) for name, body in resource.by_name.items()}
         return Model(parts.network, parts.activations, bodies)
 
     def learner(
         self, parts: Parts[BodyBenchmark], resource: Bodies, device: torch.device, compiled: bool
     ) -> tuple[Stages, PPOLearner]:
-        """The benchmark's bodies in turn, and what learns them."""
+        """The benchmark's bodies in turn, and their learner."""
         stages, model = Stages(parts.benchmark, self.steps), self.model(parts, resource)
         return stages, PPOLearner(self, parts, model, resource, stages.total_steps, device, compiled)
 
     def statistics(self, learner: PPOLearner) -> dict[str, Tensor]:
-        """Those of observations and rewards that its settings have it normalise by, of every body."""
+        """The statistics of every body for observations and rewards, if its settings normalise them."""
         return kept_of(learner.normalisers, self.scales)
 
     def cost(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Cost:
-        """What a run costs."""
+        """The cost of a run."""
         return cost_of(self, parts, self.model(parts, resource), resource)
 
     @classmethod
@@ -78,9 +78,9 @@ NUMBERS_A_STEP = 16
 
 
 def cost_of(agent: PPOSettings, parts: Parts[BodyBenchmark], model: Model, resource: Bodies) -> Cost:
-    """Steps, operations and bytes of one run: means over the bodies, which all have equally many tasks.
+    """Steps, operations and bytes of one run: means over the bodies, which all have the same number of tasks.
 
-    Steps and passes of tests are those of the longest possible episodes.
+    Test steps and forward passes assume the longest possible episodes.
     """
     stages = Stages(parts.benchmark, agent.steps)
     bodies = [resource.by_name[name] for name in parts.benchmark.bodies]

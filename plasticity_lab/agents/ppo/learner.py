@@ -67,7 +67,7 @@ class PPOLearner(ActingLearner):
         self._steps: dict[str, Step] = {}  # by body: a compiled step is a graph of one body's shapes
         # The last rollout, "x" (K, R, D) and "action" (K, R, ...), if the intervention needs examples.
         self._rollout: dict[str, Tensor] = {}
-        self._probe: dict[str, Tensor] = {}  # of the last rollout, for diagnostics
+        self._probe: dict[str, Tensor] = {}  # rows of the last rollout, for diagnostics
 
     def begin(self, task: Stage, fresh: bool) -> None:
         """New environments of the task's body, or, in a resumed run, the checkpoint's."""
@@ -95,7 +95,7 @@ class PPOLearner(ActingLearner):
             self.actor.begin()
 
     def _build(self, body: str, dtype: np.dtype[Any]) -> None:
-        """The network that acts with a body, and the step that learns from it.  dtype: of its observations."""
+        """Builds the acting network and the training step for a body. dtype: dtype of its observations."""
         agent, structure, kernels = self.agent, self.parts.structure, self.parts.kernels
         self._acting[body] = ActingNetwork(
             self.network,
@@ -132,17 +132,19 @@ class PPOLearner(ActingLearner):
         return Rows(self._rows(), seen.episodes)
 
     def test_policy(self, task: Stage, episodes: int) -> Act:
-        """The likeliest actions, with the statistics of the training, which stay as they are."""
+        """The most likely actions, with the statistics of training, which stay unchanged."""
         normaliser = self.normalisers[task.body] if self.agent.normalise_observations else None
         body, clips = self.bodies[task.body], self.agent.clip_action
         return lambda observations: likeliest(self.network, body, observations, normaliser, clips)
 
     def end(self, task: Stage) -> None:
-        """Intervention and optimizer end the task; its examples are those of the last rollout."""
+        """Intervention and optimizer end the task; its examples are rows of the last rollout."""
         self.network.end_task(task.position, self._seen, log_probability)
 
     def state(self) -> State:
-        """The network, the statistics of each body, and what intervention and diagnostics need of the last rollout."""
+        """The network, the statistics of each body, and the parts of the last rollout that intervention and diagnostics
+        need.
+        """
         return super().state() | {
             "network": self.network.state(),
             "normalisers": {body: tensors_of(each.state()) for body, each in self.normalisers.items()},
@@ -151,11 +153,11 @@ class PPOLearner(ActingLearner):
         }
 
     def bulk(self) -> Bulk:
-        """Nothing: a rollout is learned from before anything is saved."""
+        """Empty: a rollout is learned from before anything is saved."""
         return {}
 
     def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
-        """Goes back to a state; the environments follow in `begin`."""
+        """Restores a state; the environments follow in `begin`."""
         super().load(state, bulk)
         self.network.load(state["network"])
         for body, normaliser in self.normalisers.items():
@@ -168,7 +170,9 @@ class PPOLearner(ActingLearner):
         return self.network.weights()
 
     def view(self, task: Stage) -> View:
-        """The network; its probe is rows of the last rollout, since what a policy sees changes with it."""
+        """The view of the network. Its probe is rows of the last rollout, since a policy's observations change with
+        it.
+        """
         loss = loss_of(self.network.model, task.body, self.agent.clip_value)
         return self.network.view(loss, {name: value.to(self.device) for name, value in self._probe.items()})
 
@@ -179,15 +183,15 @@ class PPOLearner(ActingLearner):
         yield as_floats(x[:, at]), action[:, at]
 
     def _normaliser(self, body: str) -> Normaliser:
-        """One that has seen nothing."""
+        """New statistics without any values."""
         numbers = int(np.prod(self.bodies[body].observation))
         return Normaliser(self.runs, self.agent.environments, (numbers,))
 
     def _learn(self, common: Mapping[str, Tensor], each: Mapping[str, Tensor]) -> None:
-        """All updates by a rollout; what the loss measures is in `measured` then, (U, Q, K, B).
+        """All updates by a rollout. Afterwards `measured` holds the measurements of the loss, (U, Q, K, B).
 
-        A run that has changed its policy by more than `target_kl` after a pass keeps what it had then: the updates that
-        follow are computed with its mates', and thrown away.
+        If a run has changed its policy by more than `target_kl` after a pass, its numbers from that time are restored
+        at the end. Later updates are still computed for the whole pack, but have no effect on this run.
         """
         network, updates = self.network, self.minibatches.updates
         common = {name: value.to(self.device) for name, value in common.items()}

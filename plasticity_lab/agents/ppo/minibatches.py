@@ -1,7 +1,7 @@
-"""From a rollout to what its updates read.
+"""From a rollout to the inputs of its updates.
 
 Legend: K runs, R rows of a rollout (T·N), U updates by it, P passes over it, B rows of a minibatch (padded), D numbers
-of an observation, A numbers of an action.
+    of an observation, A numbers of an action.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ NORMALISED = ("batch", "minibatch", "none")
 
 
 class Minibatches:
-    """How a rollout of R rows is cut up: in each of P passes into as many minibatches, in an order drawn anew.
+    """The partition of a rollout of R rows into minibatches: P passes, each with a new random permutation.
 
     normalised: whether advantages are normalised over the rollout ("batch"), over each minibatch, or not ("none").
     """
@@ -40,12 +40,14 @@ class Minibatches:
     def tables(
         self, seen: Transitions, settings: Mapping[str, Array], seeds: Sequence[int], first: int
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """What all updates read, and what has a row for each.
+        """Two dictionaries: inputs shared by all updates, and inputs with a row for each update.
 
-        The first: "x" (K·R, D), "action" (K·R,) or (K·R, A), "old", "value", "target" (K·R,), "weight" (B,). The
-        second: "pick" (U, K, B), rows of the first; "advantage" (U, K, B). settings: "gamma" and "gae_lambda" (K,).
-        first: steps of the run before the rollout. Sums over examples are taken here, in float64, run by run: inside a
-        compiled update their last bits could depend on the pack's width.
+        The first has "x" (K·R, D), "action" (K·R,) or (K·R, A), "old", "value", "target" (K·R,), "weight" (B,).
+        The second has "pick" (U, K, B), row numbers of the first; "advantage" (U, K, B).
+        settings: "gamma" and "gae_lambda" (K,).
+        first: steps of the run before the rollout.
+        Sums over examples are computed here, in float64, run by run: inside a compiled update their last bits could
+            depend on the pack's width.
         """
         runs = len(seeds)
         values = seen.outputs["value"][..., 0]
@@ -109,16 +111,19 @@ def advantages(
 ) -> Array:
     """A_t = Σ_l (γλ)^l δ_{t+l} to the episode's or the rollout's end, δ_t = r_t + γ V(s_{t+1}) − V(s_t): (K, T, N).
 
-    values (K, T, N): V(s_t). following (K, T, N): V of what the step led to, that of a truncated episode's last
-    observation too. terminated: where nothing follows, so that it counts as 0. ended: where an episode ended in either
-    way, so that no later step belongs to it. gamma, gae_lambda: (K,).  Source: Schulman et al. 2016.
+    values (K, T, N): V(s_t).
+    following (K, T, N): V of the state that the step led to, also for a truncated episode's last observation.
+    terminated: whether no state follows, so that its value counts as 0.
+    ended: whether an episode ended, terminated or truncated, so that no later step belongs to it.
+    gamma, gae_lambda: (K,).
+    Source: Schulman et al. 2016.
     """
     gamma_K1, both_K1 = gamma[:, None], (gamma * gae_lambda)[:, None]
     found, later = np.empty_like(values), np.zeros_like(values[:, 0])
     for t in reversed(range(values.shape[1])):
         then = np.where(terminated[:, t], 0.0, following[:, t])
         delta = rewards[:, t] + gamma_K1 * then - values[:, t]
-        # A choice and no product with 0: what is not finite in one episode must not reach the one before.
+        # `where` instead of a product with 0: values that are not finite must not reach the previous episode.
         found[:, t] = later = delta + both_K1 * np.where(ended[:, t], 0.0, later)
     return found
 
@@ -126,7 +131,7 @@ def advantages(
 def normalised(values: Array) -> Array:
     """(value − mean) / (standard deviation + 1e-8) over the last dimension.
 
-    The deviation is that of a sample (divided by n − 1), as in both sources.
+    It is the sample standard deviation (divided by n − 1), as in both sources.
     """
     count = values.shape[-1]
     centred = values - _total(values) / count
@@ -135,11 +140,11 @@ def normalised(values: Array) -> Array:
 
 
 def _total(values: Array) -> Array:
-    """Sums over the last dimension, added up one by one: NumPy's `sum` groups by what else there is."""
+    """Sums over the last dimension, added one by one: the grouping in NumPy's `sum` depends on the other dimensions."""
     return np.add.accumulate(values, axis=-1)[..., -1:]
 
 
-# A batch of the last rollout, as the loss takes it: what diagnostics are shown.
+# The probe of diagnostics: a batch of the last rollout, in the form of the loss.
 #
 # Legend: K runs, R rows of a rollout, P rows of the probe, U updates by the rollout, M minibatches of a pass.
 
@@ -147,9 +152,10 @@ Tensors = Mapping[str, Tensor]
 
 
 def probe_in(common: Tensors, each: Tensors, minibatches: Minibatches) -> dict[str, Tensor]:
-    """Rows evenly spread over the rollout, (K, P, ...) by the names that `loss_of` states; their weights are 1.
+    """Rows evenly spread over the rollout, (K, P, ...), under the names that `loss_of` states; their weights are 1.
 
-    common, each: as `Minibatches.tables` gives them. An advantage is that of the first pass, which has every row once.
+    common, each: the result of `Minibatches.tables`. Advantages are taken from the first pass, which has every row
+        once.
     """
     first = (slice(minibatches.count), slice(None), slice(minibatches.size))
     advantage = torch.empty_like(common["old"])

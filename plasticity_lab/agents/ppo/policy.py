@@ -1,8 +1,8 @@
-"""The distribution of actions that a network's outputs stand for: a choice among several, or independent Gaussians.
+"""The distribution of actions given by a network's outputs: a choice among several actions, or independent Gaussians.
 
 Legend: K runs, B examples, A actions to choose from, or numbers of an action.
 
-Sums over A are added up one by one: compiled or not, in any pack, they are the same bits.
+Sums over A are added one by one, so that the bits are the same in every pack, compiled or not.
 """
 
 from collections.abc import Mapping
@@ -24,22 +24,22 @@ HALF_LOG_TWO_PI_E = 0.5 * log(2 * pi * e)
 
 
 def shapes_of(body: Body) -> Shapes:
-    """What a network is given and answers for a body.
+    """A network's inputs and outputs for a body.
 
-    "policy": a number for each choice, or the mean of each number of an action; "value"; and where actions are numbers
-    "log_std", the logarithms of their standard deviations, which do not depend on what the body shows.
+    "policy": a number for each choice, or the mean of each number of an action; "value". For continuous actions also
+    "log_std", the logarithms of their standard deviations, which do not depend on the observation.
     """
     constants = {} if body.discrete else {"log_std": body.actions}
     return Shapes(body.observation, {"policy": body.actions, "value": 1}, constants)
 
 
 def deviation(log_std: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The standard deviations that stand behind their logarithms, of any shape."""
+    """The standard deviations for their logarithms; any shape."""
     return exp(torch.tensor(log_std)).numpy()
 
 
 def log_probability(outputs: Outputs, action: Tensor) -> Tensor:
-    """Of each action (K, B) whole or (K, B, A): (K, B)."""
+    """The log-probability of each action (K, B) whole or (K, B, A): (K, B)."""
     if "log_std" not in outputs:
         return log_softmax(outputs["policy"]).gather(-1, action.unsqueeze(-1)).squeeze(-1)
     log_std = outputs["log_std"]
@@ -48,7 +48,7 @@ def log_probability(outputs: Outputs, action: Tensor) -> Tensor:
 
 
 def entropy(outputs: Outputs) -> Tensor:
-    """Of the distribution, in nats: (K, B)."""
+    """The entropy of the distribution, in nats: (K, B)."""
     if "log_std" in outputs:
         return _summed(outputs["log_std"] + HALF_LOG_TWO_PI_E)
     logs = log_softmax(outputs["policy"])
@@ -56,5 +56,5 @@ def entropy(outputs: Outputs) -> Tensor:
 
 
 def _summed(values: Tensor) -> Tensor:
-    """Over the last dimension, one after the other."""
+    """The sum over the last dimension, added one by one."""
     return reduce(torch.add, values.unbind(-1))

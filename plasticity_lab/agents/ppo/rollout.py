@@ -26,12 +26,16 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Transitions:
-    """What a rollout observed, did and was paid, step by step.
+    """Observations, actions and rewards of a rollout, step by step.
 
-    x (K, T, N, D): what the network was given. action (K, T, N) whole, or (K, T, N, A). outputs: name → (K, T, N, O).
-    rewards, as they are learned from; following, the value of what a step led to; terminated: whether nothing follows;
-    ended: whether an episode ended: (K, T, N) each. finite (K,): whether all that a run observed, did and was rewarded
-    with is.
+    x (K, T, N, D): inputs of the network.
+    action: (K, T, N) whole, or (K, T, N, A).
+    outputs: name → (K, T, N, O).
+    rewards (K, T, N): scaled for learning.
+    following (K, T, N): the value of the state that a step led to.
+    terminated (K, T, N): whether no state follows.
+    ended (K, T, N): whether an episode ended.
+    finite (K,): whether all observations, actions and rewards of a run are finite.
     """
 
     x: Array
@@ -48,9 +52,11 @@ class Transitions:
 class Actor:
     """A pack of runs in environments of one body.
 
-    seeds: of their noise. gamma: (K,). normaliser: of the body; it is asked for observations and rewards only as the
-    two settings say. What is not finite in an observation or an action is taken as 0, and its run is named
-    (`Transitions.finite`): the environment goes on.
+    seeds: seeds of their noise.
+    gamma: (K,).
+    normaliser: the body's statistics, used for observations and rewards only if the two settings say so.
+    Values of an observation or an action that are not finite become 0, and the environment continues;
+    `Transitions.finite` marks such runs.
     """
 
     def __init__(
@@ -76,11 +82,11 @@ class Actor:
         self.finite = np.ones(len(seeds), bool)
 
     def begin(self) -> None:
-        """The environments are new: their first observations are seen."""
+        """Adds the first observations of new environments to the statistics."""
         self.normaliser.begin(self._flat(self.environments.observations))
 
     def rollout(self, first: int) -> Transitions:
-        """Acts for T steps.  first: steps of the run before them."""
+        """Acts for T steps. first: number of earlier steps of the run."""
         self.finite = np.ones(len(self.seeds), bool)
         noise = action_noise(self.body, self.seeds, first, self.steps, self.environments.observations.shape[1])
         rows: dict[str, list[Array]] = {name: [] for name in ("x", "action", "rewards", "terminated", "ended", "then")}
@@ -121,13 +127,13 @@ class Actor:
         )
 
     def _given(self, shown: Array) -> Array:
-        """As the network is given them, (K, N, D)."""
+        """The network's inputs, (K, N, D)."""
         return self.normaliser.scaled(shown) if self.normalise_observations else shown
 
     def _seen(self, outcome: Outcome) -> tuple[Array, Array]:
-        """What a step led to, and what is shown after it, (K, N, D) each, finite.
+        """The observations that a step led to, and the current observations after it, (K, N, D) each, finite.
 
-        Every step looks whether its numbers are finite (`Outcome.broken`): only where some are not is there more to do.
+        Every step checks whether its numbers are finite (`Outcome.broken`); only otherwise is more work needed.
         """
         if not len(outcome.ended.run):
             led_to = self._by_run(outcome.last)
@@ -144,7 +150,7 @@ class Actor:
         return observations.reshape(*observations.shape[:2], -1)
 
     def _within_bounds(self, action: Array) -> Array:
-        """What the body is given; np.clip would do the same, and take longer over its checks."""
+        """The action within the body's bounds. np.clip would give the same result, but its checks take longer."""
         if self.bounds is None:
             return action
         low, high = self.bounds
@@ -161,7 +167,7 @@ class Actor:
         self.finite &= finite.reshape(len(finite), -1).all(axis=1)
 
     def _action(self, policy: Array, noise: Array) -> Array:
-        """Drawn from what the network answers, (K, N) or (K, N, A)."""
+        """Actions sampled from the network's outputs, (K, N) or (K, N, A)."""
         if self.body.discrete:
             return (self._sane(policy) + noise).argmax(axis=2)
         return self._sane(policy + noise)
@@ -170,8 +176,8 @@ class Actor:
 def action_noise(body: Body, seeds: Sequence[int], first: int, steps: int, environments: int) -> Array:
     """(K, T, N, A): a Gumbel number for each choice, or a normal one for each number of an action.
 
-    Drawn on the host for a whole rollout at once: a function of the run's seed and of `first`, its steps before the
-    rollout, alone. No generator is saved.
+    Drawn on the host for a whole rollout at once, as a function of the run's seed and of `first`, its steps before the
+    rollout. No generator is saved.
     """
     shape = (steps, environments, body.actions)
 
@@ -182,7 +188,7 @@ def action_noise(body: Body, seeds: Sequence[int], first: int, steps: int, envir
     return np.stack([of(seed) for seed in seeds])
 
 
-# Actions of a test: the likeliest ones. Nothing is drawn, nothing is learned.
+# Actions of a test: the most likely ones. Nothing is drawn, nothing is learned.
 #
 # Legend: K runs, E episodes of the test.
 
@@ -195,7 +201,7 @@ def returns_in_test(
     normaliser: Normaliser | None,
     clip_action: bool,
 ) -> NDArray[np.float64]:
-    """The return of each test episode, (K, E), by the likeliest actions; see `episode_returns` and `likeliest`."""
+    """The return of each test episode, (K, E), with the most likely actions; see `episode_returns` and `likeliest`."""
 
     def act(observations: Array) -> Array:
         return likeliest(network, body, observations, normaliser, clip_action)
@@ -206,11 +212,12 @@ def returns_in_test(
 def likeliest(
     network: PackedNetwork, body: Body, observations: Array, normaliser: Normaliser | None, clips: bool
 ) -> NDArray[np.float32] | NDArray[np.int64]:
-    """Observations (K, E, …) as the body shows them → the likeliest actions, (K, E) or (K, E, A).
+    """Observations (K, E, …) in the body's form → the most likely actions, (K, E) or (K, E, A).
 
-    Randomised activations take their mean slope. normaliser: scales observations by the statistics of the training,
-    which stay as they are; None if the agent does not normalise. clips: whether actions are clipped to the body's
-    bounds, if it has any.
+    Randomised activations take their mean slope.
+    normaliser: scales observations by the statistics of training, which stay unchanged; None if the agent does not
+        normalise.
+    clips: whether actions are clipped to the body's bounds, if it has any.
     """
     flat = finite_or_zero(observations.reshape(*observations.shape[:2], -1))
     scaled = flat if normaliser is None else normaliser.scaled(flat)

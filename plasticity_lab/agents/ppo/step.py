@@ -19,15 +19,19 @@ from plasticity_lab.stacking.optimizer import clipped
 
 Tensors = Mapping[str, Tensor]
 MEASURED = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
-"""What the loss measures of each example, in this order."""
+"""The measurements of the loss for each example, listed by position."""
 
 
 def loss_of(model: Model, body: str, clip_value: bool) -> Loss:
-    """The loss of one body: clipped policy gradient, squared error of the value, entropy.
+    """The loss for one body: clipped policy gradient, squared error of the value, entropy.
 
-    A batch has "x" (K, B, D), "action" (K, B) whole or (K, B, A), and (K, B) each: "old", the log-probability of the
-    action when it was taken; "value", as it was then; "advantage"; "target", the value's target; "weight" (B,):
-    1 / examples, 0 for rows of padding; and the random numbers of `drawn`.
+    A batch has:
+    "x" (K, B, D), "action" (K, B) whole or (K, B, A);
+    "old" (K, B): the log-probability of the action when it was taken;
+    "value" (K, B): the value at that time;
+    "advantage" (K, B), and "target" (K, B): the value's target;
+    "weight" (B,): 1 / examples, 0 for rows of padding;
+    and the random numbers of `drawn`.
 
     approx_kl is (ratio − 1) − log ratio, which is never negative (Schulman, "Approximating KL Divergence", 2020).
     """
@@ -60,16 +64,23 @@ def loss_of(model: Model, body: str, clip_value: bool) -> Loss:
 
 Step = Callable[..., State]
 READS = (1, 2, 3, 4, 6)
-"""Of a step's arguments those that it does not change."""
+"""Positions of the arguments that a step does not change."""
 
 
 def step_of(network: PackedNetwork, body: str, clip_value: bool, max_norm: float | None, kernels: bool = False) -> Step:
-    """The step as a function of tensors alone.
+    """The step as a function of tensors alone. It changes parameters and moments in place and returns the
+    intervention's next state.
 
-    Its arguments: what it changes; settings (part → name → (K,)); keys of random numbers, purpose → (K, 2); common and
-    rows as `Minibatches.tables` gives them, rows with the optimizer's corrections and "updates", how many came before;
-    measured (U, Q, K, B), into which it writes; at (1,), which of the U updates it is. It changes parameters and
-    moments in place and returns the intervention's next state. kernels: whether linear layers are computed by our own.
+    Its arguments:
+    train_state: changed in place.
+    settings: part → name → (K,).
+    keys: keys of random numbers, purpose → (K, 2).
+    common, rows: the result of `Minibatches.tables`. Rows also have the optimizer's corrections and "updates", the
+        number of earlier updates.
+    measured: (U, Q, K, B), which it writes.
+    at (1,): the index of the update among the U.
+
+    kernels: whether our own kernels compute linear layers.
     """
     model = network.model
     loss = loss_of(model, body, clip_value)

@@ -1,1 +1,1 @@
-"""Groups of classes learned one after another, with a memory of earlier ones or without; or all at once."""
+"""Groups of classes learned one after another, with or without a memory of earlier ones; or all at once."""

@@ -21,14 +21,16 @@ from plasticity_lab.records.classifier import CLASSIFIER, summarise
 from plasticity_lab.records.measures import Column, Measures, percent
 from plasticity_lab.records.stage_returns import Table
 
-# What is measured of groups of classes: a classifier's numbers, and accuracies among a group's own classes.
+# The measures for groups of classes: a classifier's measures, and accuracies among a group's classes.
 #
 # A run has four accuracies: online (`aoa`), on the training images at the end of a task (`train_accuracy`), on its
-# test images among all classes (`final_accuracy`), and among the task's own (`masked_accuracy`).
+# test images among all classes (`final_accuracy`), and among the task's classes (`masked_accuracy`).
 
 
 def summarise_groups(table: Table) -> dict[str, float | None]:
-    """A classifier's summary, and of `train_accuracy` and `masked_accuracy` the mean over tasks and the last task's."""
+    """A classifier's summary, with `train_accuracy` and `masked_accuracy`: the mean over tasks, and the last task's
+    value.
+    """
     are_tasks = [kind == "task" for kind in table["kind"].to_pylist()]
     added = {}
     for name in ("train_accuracy", "masked_accuracy"):
@@ -62,9 +64,9 @@ GROUPS = Measures(
 
 
 class NoReplay(Supervised):
-    """Cross-entropy on arriving images of groups of classes, and nothing of the tasks before; it has no settings.
+    """Cross-entropy on arriving images of groups of classes, without images of earlier tasks; it has no settings.
 
-    On the i.i.d. twin that is plain joint training.
+    On `JointClasses`, the i.i.d. counterpart, this is plain joint training.
     """
 
     measures = GROUPS
@@ -74,18 +76,20 @@ class NoReplay(Supervised):
     def learner(
         self, parts: Parts, resource: ImageSet, device: torch.device, compiled: bool
     ) -> tuple[Stream, GroupsLearner]:
-        """The benchmark's tasks, and what learns them."""
+        """The benchmark's tasks and their learner."""
         learner = GroupsLearner(
             parts, self.model(parts, resource), resource, device, compiled, self.memory, self.per_task, self.replayed
         )
         return Stream(parts.benchmark, resource, parts.stream_seeds), learner
 
     def cost(self, parts: Parts, resource: ImageSet) -> Cost:
-        """A supervised run's, with the whole training set on the device, and steps that learn replayed images too."""
+        """The cost of a supervised run, with the whole training set on the device, and with replayed images in each
+        step.
+        """
         model, benchmark = self.model(parts, resource), parts.benchmark
         cost = cost_of(parts, model, resource)
         network, images = cost.memory
-        idle = len(resource.train_labels) - benchmark.max_images  # of the set, not of the task
+        idle = len(resource.train_labels) - benchmark.max_images  # images of the set that are not in the task
         whole = images.bytes + max(0, idle) * prod(resource.train_images.shape[1:])
         return replace(
             cost,
@@ -95,20 +99,22 @@ class NoReplay(Supervised):
 
     @classmethod
     def yardsticks(cls) -> Sequence[Yardstick]:
-        """None of its own: `cost` names the supervised agent's."""
+        """None: `cost` names a yardstick of the supervised agent."""
         return ()
 
 
 class ExperienceReplay(NoReplay):
     """Each step learns arriving images together with images drawn from a memory of earlier tasks: one mean over both.
 
-    memory: how many images a run remembers at most, and per_task of one task. When a task has ended, as many of its
-    images as there is room for are drawn into the memory, all alike; with more tasks than it has room
-    for, images of earlier ones leave it. replayed: how many are drawn for a step, none twice in it. Its draws follow
-    the run's init_seed.
+    memory: maximum number of images in a run's memory.
+    per_task: maximum number of remembered images of one task.
+    replayed: number of images drawn for a step, without replacement.
+
+    When a task has ended, images of it are drawn into the memory, up to its share. All tasks have equal shares; with
+    more tasks the shares shrink, and images of earlier tasks are removed. The draws follow the run's init_seed.
 
     Source: Appendix B.5 (Split-CIFAR-100: a "random-sampling buffer" of 10,000, "capped at 500 examples per task");
-    Chaudhry et al. 2019 for the joint step.
+        Chaudhry et al. 2019 for the joint step.
     """
 
     learns = SplitClasses

@@ -1,7 +1,7 @@
-"""What learns groups of classes in a pack: arriving images, and beside them images of earlier tasks.
+"""The learner for groups of classes: arriving images, together with images of earlier tasks.
 
-Legend: K runs, S steps, N training images of a task, M images in the memory, R images replayed at a step, D pixels,
-E images at a time, O classes.
+Legend: K runs, S steps, N training images of a task, M images in the memory, R images replayed at a step, D pixels, E
+    images at a time, O classes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,10 +26,11 @@ from plasticity_lab.stacking.run_axis import aligned
 
 
 class GroupsLearner(SupervisedLearner):
-    """The supervised learner with the whole training set on the device, from which tasks and memory are indices.
+    """The supervised learner with the whole training set on the device; tasks and memory are indices into it.
 
-    memory, per_task: how many images are remembered at most, in all and of a task. replayed: how many of them are drawn
-    for each step; 0 for none. The memory of a task is that of the tasks before it, and never changes within one.
+    memory, per_task: maximum number of remembered images, in total and for a task.
+    replayed: number of images drawn from the memory for each step; 0 for none.
+    A task's memory contains images of earlier tasks, and does not change within the task.
     """
 
     def __init__(
@@ -52,12 +53,12 @@ class GroupsLearner(SupervisedLearner):
         self.tables = MixedTables(rows, self.runs, self.benchmark.batch_size, replayed, device)
         flat = np.ascontiguousarray(image_set.train_images).reshape(1, len(image_set.train_labels), -1)
         self.images = torch.from_numpy(self.pixels.as_they_lie(flat)).to(device)  # (1, all, D)
-        # The task's, once it has begun: where its images are in the set, the memory, and what an epoch replays.
+        # For the current task: indices of its images in the set, the memory, and an epoch's replayed images.
         self.images_KN = self.memory_KM = np.zeros((self.runs, 0), np.int64)
         self._replays: tuple[int, NDArray[np.int64]] = -1, self.memory_KM
 
     def begin(self, task: Task, fresh: bool) -> None:
-        """Finds the task's images in the set, and the memory of the tasks before it."""
+        """Finds the task's images in the set, and the memory of earlier tasks."""
         self.task = task
         self.images_KN = np.stack([lesson.images for lesson in task.lessons])
         self.labels = torch.from_numpy(self.image_set.train_labels[self.images_KN]).to(self.device)
@@ -67,9 +68,10 @@ class GroupsLearner(SupervisedLearner):
             self.network.begin_task(task.position)
 
     def _scored(self, task: Task, parameters: Mapping[str, Tensor], factor: Tensor | None = None) -> Evaluation:
-        """Of some parameters, on the task's held-out images in evaluation mode, (K,).
+        """Accuracies of some parameters on the task's held-out images in evaluation mode, (K,).
 
-        final_accuracy: how many are right among all classes. masked_accuracy: among the classes of the task's group.
+        final_accuracy: accuracy among all classes.
+        masked_accuracy: accuracy among the classes of the task's group.
         """
         order = self.pixels.order
         images, labels = laid_out(self.image_set, task.lessons, self.device, held_out=True, order=order)
@@ -85,7 +87,7 @@ class GroupsLearner(SupervisedLearner):
         return self.tables.mixed(chunk, self.images_KN, self._replayed(chunk), self.image_set.train_labels, corrections)
 
     def _memory(self, position: int) -> NDArray[np.int64]:
-        """What each run remembers when the task at that position begins, (K, M)."""
+        """Each run's memory at the beginning of the task at that position, (K, M)."""
         if not self.replayed:
             return np.zeros((self.runs, 0), np.int64)
         tasks = [
@@ -95,7 +97,9 @@ class GroupsLearner(SupervisedLearner):
         return remembered(tasks, self.memory, self.per_task, self.own_seeds)
 
     def _replayed(self, chunk: Chunk) -> NDArray[np.int64]:
-        """The images that the chunk's steps replay, (K, S, R).  Drawn epoch by epoch, however these are cut."""
+        """The images that the chunk's steps replay, (K, S, R). They are drawn per epoch, so they do not depend on its
+        chunks.
+        """
         benchmark = self.benchmark
         batches = benchmark.batches_of(chunk.task)
         if self._replays[0] != chunk.epoch:
@@ -109,7 +113,7 @@ class GroupsLearner(SupervisedLearner):
         return self._replays[1][:, within : within + chunk.steps]
 
     def _own_classes(self, task: Task) -> Tensor:
-        """Which classes are of the task's group, (K, O)."""
+        """Whether each class is in the task's group, (K, O)."""
         own = np.zeros((self.runs, self.benchmark.outputs(self.image_set)), bool)
         for row, seed in zip(own, self.stream_seeds, strict=True):
             row[self.benchmark.classes_of(seed, task.position, self.image_set.classes)] = True
@@ -122,7 +126,7 @@ class GroupsLearner(SupervisedLearner):
         return x_KED, self.labels[:, at]
 
 
-# How many held-out images a pack gets right, among all classes and among the task's own.
+# Number of held-out images that a pack classifies correctly, among all classes and among the task's classes.
 #
 # Legend: K runs, N images, D pixels, E images at a time, O classes.
 
@@ -132,8 +136,9 @@ Scores = Callable[..., Tensor]
 def scores_of(model: Model, pixels: Pixels) -> Scores:
     """Both scores in evaluation mode, as a function of tensors alone.
 
-    Its arguments are those of `supervised.score.score_of`, and between labels and `at` own (K, O): which classes are
-    the task's. Returns how many are right (2, K) int64: the largest output of all, and the largest of its own classes.
+    Its arguments are the same as for `supervised.score.score_of`, with own (K, O) between labels and `at`: whether each
+    class is the task's. Returns the number of correct images, (2, K) int64: by the largest of all outputs, and by the
+    largest output of the task's classes.
     """
 
     def scores(
@@ -156,7 +161,7 @@ def scores_of(model: Model, pixels: Pixels) -> Scores:
     return scores
 
 
-# What is remembered of earlier tasks and drawn from it: functions of seeds and positions, so that nothing is saved.
+# The memory of earlier tasks, and draws from it: functions of seeds and positions, so that nothing is saved.
 #
 # Legend: K runs, T tasks, N images of a task, M images in the memory, S steps, R images replayed at a step.
 
@@ -164,20 +169,21 @@ Indices = NDArray[np.int64]
 
 
 def shares(sizes: Sequence[int], memory: int, per_task: int) -> list[int]:
-    """How many images of each task are remembered once that number of tasks is learned.  sizes: how many each task had.
+    """Number of remembered images of each task after these tasks. sizes: number of images of each task.
 
-    All the same, as many as there is room for; what is left over is given to the earliest tasks, one each. Never more
-    than `per_task` of a task, nor more than `memory` in all.
+    Shares are equal and use the whole memory; a remainder goes to the earliest tasks, one image each. A share is never
+    larger than `per_task`, and all shares together are never larger than `memory`.
     """
     each, left = divmod(memory, len(sizes))
     return [min(size, per_task, each + (task < left)) for task, size in enumerate(sizes)]
 
 
 def remembered(tasks: Sequence[Sequence[Indices]], memory: int, per_task: int, seeds: Sequence[int]) -> Indices:
-    """The memory of every run after some tasks, (K, M).  tasks: of each, the images of each run, (N,).
+    """The memory of every run after some tasks, (K, M). tasks: for each task the images of each run, (N,).
 
-    A task's images are put in an order that is drawn once, and its first ones are remembered: where its share shrinks,
-    those that stay are among those that were there. seeds: the runs' own.
+    A task's images are shuffled once, and the first ones are remembered. If the share of a task shrinks, the remaining
+    images are therefore a subset of the earlier ones.
+    seeds: one per run.
     """
     if not tasks:
         return np.zeros((len(seeds), 0), np.int64)
@@ -194,9 +200,9 @@ def remembered(tasks: Sequence[Sequence[Indices]], memory: int, per_task: int, s
 
 
 def drawn(there: int, replayed: int, steps: int, generator: np.random.Generator) -> Indices:
-    """Which of a memory's images each step replays, (S, R): R out of `there`, any as likely, none twice in a step.
+    """The images of a memory that each step replays, (S, R): R out of `there`, uniform, without replacement in a step.
 
-    R is `replayed`, or `there` where that is less. Floyd's algorithm (Bentley & Floyd 1987), all steps at a time.
+    R is `replayed`, or `there` if that is smaller. Floyd's algorithm (Bentley & Floyd 1987), for all steps at once.
     """
     wanted = min(replayed, there)
     chosen = np.full((steps, wanted), -1)
@@ -207,14 +213,14 @@ def drawn(there: int, replayed: int, steps: int, generator: np.random.Generator)
     return chosen
 
 
-# A chunk's data where arriving and replayed images make up one batch: images that arrive first, those replayed behind.
+# A chunk's data with arriving and replayed images in one batch: arriving images first, then replayed ones.
 #
 # Legend: K runs, S steps of a chunk, A images that arrive at a step, R replayed images, B both, each rounded up to a
 # multiple of 4.
 
 
 class MixedTables(Tables):
-    """The tables of `Tables` for batches of both.  batch_size, replayed: the most that arrive, and are replayed."""
+    """`Tables` for batches of arriving and replayed images. batch_size, replayed: maximum number of each per step."""
 
     def __init__(self, rows: int, runs: int, batch_size: int, replayed: int, device: torch.device) -> None:
         self.arriving, self.behind = aligned(batch_size), aligned(replayed)
@@ -231,7 +237,9 @@ class MixedTables(Tables):
     ) -> Mapping[str, Tensor]:
         """The tables of a chunk.
 
-        images: where in the set the task's images are. replayed: where those are that are replayed. labels: of the set.
+        images: indices of the task's images in the set.
+        replayed: indices of the replayed images in the set.
+        labels: labels of the set.
         """
         batches_KSA, there_SA = aligned_batches(chunk)
         arriving_KSA = np.take_along_axis(images_KN, batches_KSA.reshape(len(images_KN), -1), axis=1)
@@ -251,9 +259,10 @@ class MixedTables(Tables):
         return {name: self._filled(values) for name, values in tables.items()}
 
     def rows_of(self, chunk: Chunk) -> Rows:
-        """Means over each step's images, (S, K): "accuracy" over those that arrive, "loss" over the replayed ones too.
+        """Means over each step's images, (S, K): "accuracy" over arriving images, "loss" over arriving and replayed
+        images.
 
-        For the chunk that `mixed` was given last.
+        For the chunk of the last call of `mixed`.
         """
         losses, rights = (self.measured[name][: chunk.steps].cpu().numpy() for name in ("loss", "right"))
         there, counts = self.there_SB[:, None, :], self.there_SB.sum(axis=1)[:, None]

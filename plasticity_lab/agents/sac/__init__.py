@@ -1,1 +1,1 @@
-"""Soft actor-critic: what its learner is made of."""
+"""Soft actor-critic: the parts of its learner."""

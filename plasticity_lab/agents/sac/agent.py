@@ -49,9 +49,9 @@ SAC_MEASURES = measures_of(
 class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
     """Soft actor-critic with two critics, targets and a temperature that is learned.
 
-    Source: Haarnoja et al. 2018, in the form of CleanRL's sac_continuous_action.py, and on images in that of Dopamine's
-    labs/cale; docs/agents/sac.md has each detail's own. On bodies actor and critics have the run's network, activation
-    and intervention, each its own numbers of them; on images they are one network, `PixelActorCritic`.
+    Source: Haarnoja et al. 2018, in the form of CleanRL's sac_continuous_action.py; on images in the form of Dopamine's
+        labs/cale. docs/agents/sac.md gives the source of each detail. On bodies, actor and critics are separate
+        instances of the run's network, activation and intervention. On images they are one network, `PixelActorCritic`.
     """
 
     learns = BodyBenchmark
@@ -69,18 +69,18 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
 
     @classmethod
     def networks_beside(cls, network: type[Network]) -> Sequence[str]:
-        """Actor and critics, or the one network that is all of them."""
+        """Actor and critics, or the single network for all of them."""
         return (ONLY,) if issubclass(network, PixelActorCritic) else NETWORKS
 
     def model(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Model:
-        """What diagnostics look at: the first critic, or the network that is actor and critics."""
+        """The model that diagnostics measure: the first critic, or the shared network of actor and critics."""
         models = self.models(parts, resource)
         return models[CRITICS[0]] if CRITICS[0] in models else models[ONLY]
 
     def models(self, parts: Parts[BodyBenchmark], resource: Bodies) -> dict[str, Model]:
-        """The stacked networks, by the names of NETWORKS, or of ONLY.
+        """The stacked networks, with the names of NETWORKS or of ONLY.
 
-        Raises ConfigError where network and body, or network and settings do not fit together.
+        Raises ConfigError if network and body, or network and settings, do not fit together.
         """
         body = next(iter(resource.by_name.values()))
         network, activations = parts.network, parts.activations
@@ -93,7 +93,7 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
     def learner(
         self, parts: Parts[BodyBenchmark], resource: Bodies, device: torch.device, compiled: bool
     ) -> tuple[SegmentedTasks, SACLearner]:
-        """The benchmark's tasks, and what learns them."""
+        """The benchmark's tasks and their learner."""
         models, body = self.models(parts, resource), next(iter(resource.by_name.values()))
         tasks = self.tasks(parts, models)
         updates, shared = -(-tasks.most // self.update_period), ONLY in models
@@ -107,7 +107,7 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
         return tasks, SACLearner(self, parts, learning, reading, resource, tasks, compiled)
 
     def actor_optimizers(self, optimizers: Sequence[Optimizer]) -> Sequence[Optimizer]:
-        """The runs' own, at the actor's learning rate."""
+        """The runs' optimizers, with the actor's learning rate."""
         if self.actor_lr is None:
             return optimizers
         own = [copy(optimizer) for optimizer in optimizers]
@@ -116,7 +116,7 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
         return own
 
     def tasks(self, parts: Parts[BodyBenchmark], models: Mapping[str, Model]) -> SegmentedTasks:
-        """The benchmark's, cut into epochs and chunks."""
+        """The benchmark's tasks, cut into epochs and chunks."""
         most = steps_of_chunk(self.environments, self.update_period, self._operations(models))
         return SegmentedTasks(parts.benchmark, self.environments, self.epoch_steps, most)
 
@@ -139,13 +139,14 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
         return replace(cost, graphs=3) if apart else replace(cost, kernels=False, kernel_parts=())
 
     def _operations(self, models: Mapping[str, Model]) -> int:
-        """Operations of an update of everything in matrix products; a pass is two for each multiplication.
+        """Operations in matrix products of one update of all networks; a pass takes two for each multiplication.
 
         Separate networks: both critics forward and backward (3 passes each), their targets (1), the actor's next action
-        (1); the actor forward and backward (3) through the critics (2 each); once more for the temperature (1).
+            (1); the actor forward and backward (3) through the critics (2 each); the actor again for the temperature
+            (1).
 
-        One network: forward and backward (3), the target's two, and one that values the action that the actor draws,
-        and goes back without the convolutions (a pass at most).
+        One network: forward and backward (3), the target's two, and one that evaluates the actor's drawn action, with a
+            backward pass without the convolutions (a pass at most).
         """
         if ONLY in models:
             return 2 * 7 * models[ONLY].work(models[ONLY].only_body) * aligned(self.batch)

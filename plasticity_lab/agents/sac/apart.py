@@ -1,4 +1,4 @@
-"""An actor and two critics that have nothing alike: SAC on bodies, whose observations are numbers."""
+"""SAC with separate networks: an actor and two critics that share nothing, for bodies with observations of numbers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,9 +21,11 @@ from plasticity_lab.stacking.optimizer import Optimizer
 
 
 class Apart(Learning):
-    """Three networks, updated one after another, the actor in a rhythm of its own.
+    """Three networks, updated one after another; the actor has a different update period.
 
-    models: by the names of NETWORKS. actor_optimizers: the runs' own for the actor. updates: of a chunk, at most.
+    models: keys are the names in NETWORKS.
+    actor_optimizers: the runs' optimizers for the actor.
+    updates: maximum number of updates in a chunk.
     """
 
     acting, critic, followed, purposes = ACTOR, CRITICS[0], CRITICS, PURPOSES
@@ -54,7 +56,9 @@ class Apart(Learning):
         self.actor_step = Compiled(actor, ("sac actor", *same), reads=steps.READS) if compiled else actor
 
     def update(self, memory: Memory) -> None:
-        """One update of the critics, and, if it is their turn, as many of the actor as they had since its last."""
+        """One update of the critics. If the actor is due, it takes as many updates as the critics have had since its
+        last turn.
+        """
         networks, alpha, updates = self.networks, self.temperature, self.updates
         batch = memory.batch(memory.drawn(updates), self.device)
         states = self.critics_step(
@@ -78,7 +82,7 @@ class Apart(Learning):
             self.taken[ACTOR] += 1
 
     def view(self, memory: Memory | None) -> View:
-        """The first critic; its probe is drawn from the memory, as its loss takes it."""
+        """The view of the first critic. Its probe is drawn from the memory, in the form of the critic's loss."""
         network, probe = self.networks[self.critic], dict[str, torch.Tensor]()
         if memory is not None and (batch := memory.probe(network.updates, self.device)):
             own = {each: target.parameters for each, target in self.targets.items()}

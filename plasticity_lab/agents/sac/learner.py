@@ -33,7 +33,8 @@ Array = NDArray[Any]
 class SACLearner(LearnerWithMemory):
     """K runs of SAC with a memory.
 
-    learning: the networks and their updates. read: from the actor's outputs to mean and deviation.
+    learning: the networks and their updates.
+    read: from the actor's outputs to mean and deviation.
     """
 
     agent: SACSettings
@@ -109,7 +110,7 @@ class SACLearner(LearnerWithMemory):
         return super().state() | self.learning.state()
 
     def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
-        """Goes back to a state. Without its bulk the memory is empty (see `Ring`)."""
+        """Restores a state. Without its bulk the memory is empty (see `Ring`)."""
         super().load(state, bulk)
         self.learning.load(state)
 
@@ -125,8 +126,10 @@ class SACLearner(LearnerWithMemory):
 class Actor(Remembering):
     """A pack of runs that act in environments of one body and remember each step.
 
-    bounds: of `bounds_of`, on the host. warm_up: steps of a run, all its environments together, in which actions are
-    drawn uniformly within the body's bounds. reward_scale: (K,), multiplies the rewards that are remembered.
+    bounds: the result of `bounds_of`, on the host.
+    warm_up: number of first steps, all environments of a run together, with actions drawn uniformly within the body's
+        bounds.
+    reward_scale: (K,), multiplies the rewards that are remembered.
     """
 
     def __init__(

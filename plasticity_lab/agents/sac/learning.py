@@ -1,4 +1,4 @@
-"""What learns in a pack of SAC: networks, their targets, the temperature, and what a chunk's updates have measured.
+"""Networks, targets and temperature of a pack of SAC, with the measurements of a chunk's updates.
 
 Legend: K runs, B examples.
 """
@@ -28,20 +28,24 @@ from plasticity_lab.stacking.optimizer import Optimizer
 
 
 class Learning:
-    """The networks of K runs by name, and their updates.  Final classes say what an update is.
+    """The networks of K runs by name, and their updates. Final classes implement the update.
 
-    networks, targets: by name. temperature: log α. settings: part → …, as the steps take them. keys: of random numbers.
-    entropy (K,): that the temperature is learned for. taken: by network, updates of this chunk.
+    networks, targets: by name.
+    temperature: log α.
+    settings: part → …, in the form that the steps take.
+    keys: keys of random numbers.
+    entropy (K,): the target entropy of the temperature.
+    taken: by network, the number of updates in this chunk.
     """
 
     acting: ClassVar[str]
     """The network that acts."""
     critic: ClassVar[str]
-    """The network by whose updates all others are counted, and which diagnostics look at."""
+    """The network that diagnostics measure. Its updates count as the pack's updates."""
     followed: ClassVar[Sequence[str]]
-    """Those that have a target."""
+    """The networks that have a target."""
     purposes: ClassVar[Sequence[str]]
-    """For what normal numbers are drawn."""
+    """The purposes of the normal numbers that are drawn."""
 
     of_critics: Measured
     of_actor: Measured
@@ -76,11 +80,11 @@ class Learning:
 
     @property
     def updates(self) -> int:
-        """Of the critics, since the beginning."""
+        """Updates of the critics since the beginning."""
         return self.networks[self.critic].updates
 
     def begin_task(self, position: int) -> None:
-        """What interventions and optimizers do before a task; fresh networks have fresh targets."""
+        """Work of interventions and optimizers before a task. If networks are reset, their targets are reset too."""
         for network in self.networks.values():
             network.begin_task(position)
         if self.networks[self.acting].intervention.restarts_agent:
@@ -88,7 +92,7 @@ class Learning:
                 target.copy()
 
     def begin_chunk(self) -> None:
-        """Notes the numbers that an unstable run goes back to, and what the chunk's updates read."""
+        """Stores the numbers that an unstable run returns to, and prepares the inputs of the chunk's updates."""
         self._before = {name: Snapshot(train) for name, train in self._train_states().items()}
         self._targets = {
             name: {part: value.clone() for part, value in target.parameters.items()}
@@ -101,18 +105,18 @@ class Learning:
         raise NotImplementedError
 
     def view(self, memory: Memory | None) -> View:
-        """What diagnostics are shown.  memory: of which a probe is drawn; None in the warm-up, where there is none."""
+        """The view for diagnostics. memory: the probe is drawn from it; None during the warm-up, which has no probe."""
         raise NotImplementedError
 
     def finite(self) -> NDArray[np.bool_]:
-        """(K,): whether all that this chunk has measured and changed is."""
+        """(K,): whether all measurements and changed numbers of this chunk are finite."""
         finite = self.of_critics.finite(self.taken[self.critic]) & self.of_actor.finite(self.taken[self.acting])
         for name, train in self._train_states().items():
             finite &= self._before[name].finite(train)
         return finite
 
     def restore(self, runs: NDArray[np.bool_]) -> None:
-        """Gives these runs (K,) the numbers that they had when the chunk began, in place."""
+        """Resets these runs (K,) in place to their numbers from the beginning of the chunk."""
         for name, train in self._train_states().items():
             self._before[name].restore(train, runs)
         for name, values in self._targets.items():
@@ -123,8 +127,8 @@ class Learning:
     def means(self) -> dict[str, NDArray[np.float64]]:
         """Measurements of the chunk's updates, name → (U, K), a row for each update of the critics.
 
-        The actor has as many updates, in another rhythm: its n-th update is in the n-th row, and its last update in all
-        rows that are left. NaN if it has none.
+        The actor has the same number of updates in the long run, but not at the same steps. Its n-th update is in the
+        n-th row, and its last update fills the remaining rows. NaN if the chunk has no update of the actor.
         """
         critics, actor = self.taken[self.critic], self.taken[self.acting]
         rows = self.of_critics.means(critics)
@@ -134,7 +138,7 @@ class Learning:
         return rows | {name: values[at] for name, values in self.of_actor.means(actor).items()}
 
     def state(self) -> dict[str, Any]:
-        """The networks', their targets' and the temperature's. Its tensors are their own."""
+        """The state of networks, targets and temperature. The tensors are not copied."""
         return {
             "networks": {name: network.state() for name, network in self.networks.items()},
             "targets": {name: target.state() for name, target in self.targets.items()},
@@ -142,7 +146,7 @@ class Learning:
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Goes back to a state, and leaves it untouched."""
+        """Restores a state without modifying it."""
         for name, network in self.networks.items():
             network.load(state["networks"][name])
         for name, target in self.targets.items():
@@ -155,12 +159,12 @@ class Learning:
         return found | {NAME: self.temperature.parameters[NAME].detach().cpu()}
 
     def _train_states(self) -> dict[str, TrainState]:
-        """What updates change, by network; the temperature is one of them."""
+        """The tensors that updates change, by network; the temperature counts as a network."""
         own = {name: network.train_state for name, network in self.networks.items()}
         return own | {NAME: TrainState(self.temperature.parameters, self.temperature.moments, {})}
 
     def _rows(self) -> dict[str, dict[str, Tensor]]:
-        """What the next updates read, by network and for the temperature: name → (U, ...)."""
+        """Inputs of the next updates, by network and for the temperature: name → (U, ...)."""
         found = {}
         for name, network in self.networks.items():
             count = len((self.of_actor if name == self.acting else self.of_critics).at)

@@ -1,9 +1,9 @@
-"""The policy of SAC: Gaussians whose numbers are squashed by tanh into the body's bounds.
+"""The policy of SAC: Gaussians, squashed by tanh into the body's bounds.
 
 Legend: K runs, B examples, A numbers of an action.
 
-Source: Haarnoja et al. 2018, Appendix C, in the form of CleanRL's sac_continuous_action.py. Sums over A are added up
-one by one: compiled or not, in any pack, they are the same bits.
+Source: Haarnoja et al. 2018, Appendix C, in the form of CleanRL's sac_continuous_action.py. Sums over A are added one
+    by one, so that the bits are the same in every pack, compiled or not.
 """
 
 from collections.abc import Mapping
@@ -23,24 +23,24 @@ from plasticity_lab.stacking.elementary import exp, log, normals, tanh
 
 Tensors = Mapping[str, Tensor]
 BOUNDS = "bounds"
-"""Among the settings of a step: what `bounds_of` gives."""
+"""Key in the settings of a step: the result of `bounds_of`."""
 LOWEST_LOG_STD, HIGHEST_LOG_STD = -5.0, 2.0
 TINY = 1e-6
-"""Added to the slope of the squashing before its logarithm is taken, as CleanRL does."""
+"""Added to the slope of the squashing before taking its logarithm, as in CleanRL."""
 
 
 def actor_shapes(body: Body) -> Shapes:
-    """What the actor is given and answers: "mean" and "log_std" before they are squashed, (A,) each."""
+    """Inputs and outputs of the actor: "mean" and "log_std" before squashing, (A,) each."""
     return Shapes((prod(body.observation),), {"mean": body.actions, "log_std": body.actions})
 
 
 def critic_shapes(body: Body) -> Shapes:
-    """What a critic is given, an observation and an action beside it, and answers: "q"."""
+    """Inputs and outputs of a critic: it takes an observation and an action, and returns "q"."""
     return Shapes((prod(body.observation) + body.actions,), {"q": 1})
 
 
 def bounds_of(body: Body, device: torch.device) -> dict[str, Tensor]:
-    """What squashes any number u into a body's bounds, tanh(u) · half + middle: "half" and "middle", (A,) each."""
+    """The squashing of a number u into a body's bounds, tanh(u) · half + middle: "half" and "middle", (A,) each."""
     low, high = (np.array(bound, np.float32) for bound in body.bounds)
     return {
         "half": torch.from_numpy((high - low) / 2).to(device),
@@ -49,15 +49,15 @@ def bounds_of(body: Body, device: torch.device) -> dict[str, Tensor]:
 
 
 def shared_shapes(body: Body) -> Shapes:
-    """What one network for actor and critics is given, an image and an action beside it, and answers."""
+    """Inputs and outputs of one network for actor and critics; it takes an image and an action."""
     answers = {"mean": body.actions, "log_std": body.actions, "q1": 1, "q2": 1}
     return Shapes(body.observation, answers, beside=body.actions)
 
 
 def sampled(outputs: Tensors, normal: Tensor, bounds: Tensors, bounded: bool = True) -> tuple[Tensor, Tensor]:
-    """Actions (K, B, A) and the logarithm of their density (K, B).  normal (K, B, A): standard normal numbers.
+    """Actions (K, B, A) and the logarithm of their density (K, B). normal (K, B, A): standard normal numbers.
 
-    Gradients go through the numbers that are drawn (reparameterisation). bounded: whether "log_std" is squashed first.
+    Gradients flow through the drawn actions (reparameterisation). bounded: whether "log_std" is squashed first.
     """
     log_std = squashed_log_std(outputs["log_std"]) if bounded else outputs["log_std"]
     squashed = tanh(outputs["mean"] + exp(log_std) * normal)
@@ -67,7 +67,7 @@ def sampled(outputs: Tensors, normal: Tensor, bounds: Tensors, bounded: bool = T
 
 
 def middle(outputs: Tensors, bounds: Tensors) -> Tensor:
-    """The middle of the policy, (K, B, A): the mean, squashed."""
+    """The middle of the policy, (K, B, A): the squashed mean."""
     return tanh(outputs["mean"]) * bounds["half"] + bounds["middle"]
 
 
@@ -77,20 +77,22 @@ def normal_like(key_K2: Tensor, count: Tensor, like: Tensor) -> Tensor:
 
 
 def on_host(numbers: NDArray[np.float32], bounds: Tensors) -> NDArray[np.float32]:
-    """Numbers (*, A) → actions, squashed; by torch's own tanh, the same bits at every place.  bounds: on the host."""
+    """Numbers (*, A) → squashed actions. It uses torch's tanh, which gives the same bits at every position. bounds: on
+    the host.
+    """
     return (tanh(torch.from_numpy(numbers)) * bounds["half"] + bounds["middle"]).numpy()
 
 
 def read(outputs: Tensors, settings: Tensors) -> dict[str, Tensor]:
-    """What acting needs of the actor's outputs: "mean" and "deviation", (K, N, A) each."""
+    """The values needed for acting, from the actor's outputs: "mean" and "deviation", (K, N, A) each."""
     return {"mean": outputs["mean"], "deviation": exp(squashed_log_std(outputs["log_std"]))}
 
 
 def read_unbounded(outputs: Tensors, settings: Tensors) -> dict[str, Tensor]:
-    """The same where "log_std" is not squashed."""
+    """The same as `read` without squashing "log_std"."""
     return {"mean": outputs["mean"], "deviation": exp(outputs["log_std"])}
 
 
 def squashed_log_std(raw: Tensor) -> Tensor:
-    """Between `LOWEST_LOG_STD` and `HIGHEST_LOG_STD`, of any shape."""
+    """Squashes numbers of any shape to between `LOWEST_LOG_STD` and `HIGHEST_LOG_STD`."""
     return LOWEST_LOG_STD + 0.5 * (HIGHEST_LOG_STD - LOWEST_LOG_STD) * (tanh(raw) + 1)

@@ -7,30 +7,30 @@ from plasticity_lab.errors import ConfigError
 
 @with_settings
 class SACSettings(Component):
-    """All steps are agent steps, those of all environments of a run together."""
+    """All steps are agent steps, counted over all environments of a run together."""
 
     floats_on_run_axis = True
     n_step, replay, life_loss_is_terminal = 1, "uniform", False
 
-    environments: int = setting(1, at_least=1)  # of each run
+    environments: int = setting(1, at_least=1)  # environments of each run
     gamma: float = setting(0.99, at_least=0, at_most=1)  # discount of a step
-    tau: float = setting(0.005, above=0, at_most=1)  # the share of a critic that its target takes over in each update
+    tau: float = setting(0.005, above=0, at_most=1)  # how far a target moves towards its critic in each update
     batch: int = setting(256, at_least=1)  # steps that an update learns from
     capacity: int = setting(1_000_000, at_least=1, capped=True)  # steps that the memory holds
     # Steps that it must hold before anything is learned; until then actions are drawn uniformly.
     min_history: int = setting(5_000, at_least=1, capped=True)
     update_period: int = setting(1, at_least=1)  # steps between updates of the critics
-    policy_period: int = setting(2, at_least=1)  # updates of the critics between those of the actor, then as many
+    policy_period: int = setting(2, at_least=1)  # n: after every n critic updates, the actor takes n updates
     actor_lr: float | None = setting(None, above=0)  # the actor's learning rate; null: the critics', optimizer.lr
     temperature: float = setting(1.0, above=0)  # the weight of the entropy, α; its first value if it is learned
     learn_temperature: bool = True  # whether each run learns it
     # The temperature is learned for this entropy; null: −1 for each number of an action.
     target_entropy: float | None = setting(None, read_if=("learn_temperature", bool))
-    # Rewards are multiplied by it before they are learned from; returns are reported as they are.
+    # Rewards are multiplied by it for learning; reported returns are not.
     reward_scale: float = setting(1.0, above=0, neutral=True)
-    # Steps that a row of epochs in the metrics is a mean over; it changes no other number.
+    # Steps averaged in one epoch row of the metrics; it changes no other number.
     epoch_steps: int = setting(1_000, at_least=1, capped=True)
-    empty_each_task: bool = setting(False, neutral=True)  # whether a new task finds the memory empty
+    empty_each_task: bool = setting(False, neutral=True)  # whether the memory is cleared before each task
 
     def __post_init__(self) -> None:
         check_limits(self, "agent")
@@ -48,5 +48,5 @@ class SACSettings(Component):
 
     @property
     def timetable(self) -> Timetable:
-        """When an update of the critics is due; their targets follow in each."""
+        """When an update of the critics is due; their targets follow in each update."""
         return Timetable(self.min_history, self.update_period, target_period=1)

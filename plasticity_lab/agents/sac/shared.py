@@ -2,10 +2,12 @@
 
 Legend: K runs, B rows of a batch (padded), D numbers of an observation, A numbers of an action, U updates of a chunk.
 
-Source: Dopamine's sac_agent (Castro et al. 2018), `train`. It differs from the updates of separate networks
-(`step.py`): all gradients are taken at the same parameters; the target network has an actor too, and the targets'
-critics value the middle of its policy; deviations are exp of the actor's output, without bounds; and the temperature
-sees the same actions as the actor.
+Source: Dopamine's sac_agent (Castro et al. 2018), `train`. Differences from the updates of separate networks
+    (`step.py`):
+- All gradients are taken at the same parameters.
+- The target network has an actor too, and the targets' critics evaluate the middle of its policy.
+- Standard deviations are exp of the actor's output, without bounds.
+- The temperature uses the same actions as the actor.
 """
 
 from collections.abc import Mapping
@@ -35,12 +37,12 @@ from plasticity_lab.stacking.elementary import exp
 
 Tensors = Mapping[str, Tensor]
 NEXT_ACTION, NOW = PURPOSES = ("next action", "action")
-"""For what normal numbers are drawn: the target's entropy, and the actor's action."""
+"""Purposes of the normal numbers that are drawn: the target's entropy, and the actor's action."""
 MEASURED = ("critic_loss", "q", "actor_loss", "entropy")
 HALF = 0.5
-"""What the critics' errors count beside the actor's loss."""
+"""Weight of the critics' errors relative to the actor's loss."""
 READS = (3, 4, 5, 6, 7, 9)
-"""Of a step's arguments those that it does not change."""
+"""Positions of the arguments that a step does not change."""
 
 
 def target_of(
@@ -53,10 +55,13 @@ def target_of(
     batch: Tensors,
     count: Tensor,
 ) -> Tensor:
-    """What a batch is pulled towards, (K, B): of the target network's own middle action the lesser value, and the
-    entropy of an action that it draws.
+    """The targets of a batch, (K, B): the smaller value of the target network's middle action, plus the entropy of a
+    drawn action.
 
-    target: its parameters. log_alpha (K,). settings, keys, batch: as of the step. count (): of what is drawn.
+    target: the target network's parameters.
+    log_alpha (K,).
+    settings, keys, batch: as in the step.
+    count (): selects the random numbers.
     """
     shape, following = settings[""]["activation"], as_floats(batch["following"])
     outputs, _ = model.forward(target, shape, following, None, body)
@@ -69,11 +74,12 @@ def target_of(
 
 
 def loss_of(model: Model, held: Model, body: str) -> Loss:
-    """Half the squared errors of both critics, and α · log π − the lesser value of an action that the actor draws.
+    """Half the squared errors of both critics, plus α · log π − the smaller value of an action that the actor draws.
 
-    A batch has "x" (K, B, D + A), observations and the actions taken, "target" (K, B), "normal" (K, B, A), "alpha"
-    (K, B), "half" and "middle" (A,), "weight" (B,), and what `drawn` gives. held: the same model once more, by which
-    the drawn action is valued with parameters that get no gradient; its passes are nobody else's business.
+    A batch has "x" (K, B, D + A), observations and the actions taken, "target" (K, B), "normal" (K, B, A), "alpha" (K,
+    B), "half" and "middle" (A,), "weight" (B,), and the random numbers of `drawn`.
+    held: a second instance of the model. It evaluates the drawn action with parameters that get no gradient, and its
+        forward passes have no effect on the first instance.
     """
 
     def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
@@ -94,7 +100,7 @@ def loss_of(model: Model, held: Model, body: str) -> Loss:
 
 
 def learned_from(batch: Tensors, target: Tensor, normal: Tensor, alpha_K: Tensor, bounds: Tensors) -> dict[str, Tensor]:
-    """What `loss_of` takes, of a batch of the memory."""
+    """The batch for `loss_of`, from a batch of the memory."""
     return {
         "x": torch.cat([as_floats(batch["x"]), batch["action"]], dim=2),
         "target": target,
@@ -106,14 +112,18 @@ def learned_from(batch: Tensors, target: Tensor, normal: Tensor, alpha_K: Tensor
 
 
 def step_of(network: PackedNetwork, held: Model, temperature: Temperature, body: str, learns_alpha: bool) -> Step:
-    """One update of everything, and of the target, which follows.
+    """One update of all parameters, and of the target, which follows. It returns the intervention's next state.
 
-    Its arguments: the train state, the target's parameters, and the temperature's parameters and moments, which it
-    changes in place; entropy (K,), the entropy that is asked for; settings and keys, network → as for any update, and
-    the keys of PURPOSES; batch: "x" and "following" (K, B, D), "action" (K, B, A), "returns" and "discount" (K, B),
-    "weight" (B,); rows: the optimizer's corrections and "updates", a row for each of the U, of the network and of the
-    temperature; measured: of critics and of actor, (U, Q, K, B), into which it writes; at (1,). It returns the
-    intervention's next state.
+    Its arguments:
+    train, target, alpha: the train state, the target's parameters, and the temperature's parameters and moments; all
+        changed in place.
+    entropy (K,): the target entropy.
+    settings, keys: network → the arguments of any update; `keys` also has the keys of PURPOSES.
+    batch: "x" and "following" (K, B, D), "action" (K, B, A), "returns" and "discount" (K, B), "weight" (B,).
+    rows: the optimizer's corrections and "updates", with a row for each of the U, for the network and for the
+        temperature.
+    measured: for critics and for actor, (U, Q, K, B), which it writes.
+    at (1,): the index of the update.
     """
     model = network.model
     update = update_of(model, loss_of(model, held, body), network.optimizer, network.intervention)
@@ -154,9 +164,11 @@ ONLY = ""
 
 
 class Shared(Learning):
-    """One network, one optimizer, one target; an update is one of everything.
+    """One network, one optimizer, one target; an update changes all of them.
 
-    models: the network's, under ONLY. held: the same once more. updates: of a chunk, at most.
+    models: the network's model, with the key ONLY.
+    held: a second instance of that model.
+    updates: maximum number of updates in a chunk.
     """
 
     acting, critic, followed, purposes = ONLY, ONLY, (ONLY,), PURPOSES
@@ -184,7 +196,7 @@ class Shared(Learning):
         self.step = Compiled(step, same, reads=READS) if compiled else step
 
     def update(self, memory: Memory) -> None:
-        """One update of everything."""
+        """One update of all parameters."""
         network, alpha = self.network, self.temperature
         network.kept = self.step(
             network.train_state, self.targets[ONLY].parameters, (alpha.parameters, alpha.moments), self.entropy,
@@ -196,7 +208,7 @@ class Shared(Learning):
         self.taken[ONLY] += 1
 
     def view(self, memory: Memory | None) -> View:
-        """The network; its probe is drawn from the memory, as its loss takes it."""
+        """The view of the network. Its probe is drawn from the memory, in the form of the loss."""
         network, body, probe = self.network, self.body.name, dict[str, Tensor]()
         if memory is not None and (batch := memory.probe(network.updates, self.device)):
             count = torch.tensor(network.updates, device=self.device)

@@ -1,11 +1,10 @@
-"""The updates of a whole pack: of both critics, and of the actor with the temperature. These are what is compiled.
+"""The updates of a whole pack: for both critics, and for the actor with the temperature. These functions are compiled.
 
-Legend: K runs, B rows of a batch (padded), A numbers of an action, U updates of a chunk, Q numbers that are measured of
-each row.
+Legend: K runs, B rows of a batch (padded), A numbers of an action, U updates of a chunk, Q measurements of each row.
 
 Source: Haarnoja et al. 2018, equations 5 to 10, with two critics (Fujimoto et al. 2018), in the form of CleanRL's
-sac_continuous_action.py. A network learns with the numbers that its randomised activations draw; while another one
-learns, they take their mean slope.
+    sac_continuous_action.py. A network learns with the slopes that its randomised activations draw; while another
+    network learns, it uses their mean slope.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,21 +26,27 @@ Tensors = Mapping[str, Tensor]
 ACTOR, CRITICS = "actor", ("critic1", "critic2")
 NETWORKS = (ACTOR, *CRITICS)
 OF_CRITICS, OF_ACTOR = ("critic_loss", "q", "temperature"), ("actor_loss", "entropy")
-"""What is measured of each row, in this order."""
+"""The measurements of each row, listed by position."""
 NEXT_ACTION, NOW, AFTERWARDS = PURPOSES = ("next action", "action", "action after the update")
-"""For what normal numbers are drawn: the actions of the target, the actor's, and those that the temperature sees."""
+"""Purposes of the normal numbers that are drawn: actions for the target, for the actor, and for the temperature."""
 READS = (2, 3, 4, 5, 6, 7, 9)
-"""Of each step's arguments those that it does not change."""
+"""Positions of the arguments that each step does not change."""
 ByNetwork = Mapping[str, Any]
 Step = Callable[..., Any]
 
 
 def target_of(models: Mapping[str, Model], body: str, kernels: bool = False) -> Callable[..., Tensor]:
-    """What a batch is pulled towards, (K, B), as a function of tensors: the lesser value of what the actor does next by
-    the critics' targets, and its entropy.  kernels: whether layers are computed by our own.
+    """The targets of a batch, (K, B), as a function of tensors. A target has the value of the actor's next action, the
+    smaller one of the critics' targets, and its entropy.
 
-    Its arguments: the targets' parameters, by critic; the actor's; log α (K,); settings, keys and batch as of the
-    critics' step; count (): of what is drawn.
+    kernels: whether our own kernels compute layers.
+
+    Its arguments:
+    targets: the targets' parameters, by critic.
+    actor_parameters: the actor's parameters.
+    log_alpha (K,).
+    settings, keys, batch: as in the critics' step.
+    count (): selects the random numbers.
     """
 
     def target(
@@ -70,14 +75,21 @@ def target_of(models: Mapping[str, Model], body: str, kernels: bool = False) -> 
 def critics_step_of(
     networks: Mapping[str, PackedNetwork], target: Callable[..., Tensor], body: str, kernels: bool = False
 ) -> Step:
-    """One update of both critics, and of their targets, which follow them.  target: what `target_of` gives; kernels: as
-    there.
+    """One update of both critics, and of their targets, which follow them. It returns the interventions' next states,
+    by name.
 
-    Its arguments: train states of the critics, by name, and their targets' parameters, which it changes in place; the
-    actor's parameters; log α; settings and keys, network → as for any update, and the keys of PURPOSES; batch: "x" and
-    "following" (K, B, D), "action" (K, B, A), "returns" and "discount" (K, B), "weight" (B,); rows: network → the
-    optimizer's corrections and "updates", a row for each of the U; measured (U, Q, K, B), into which it writes; at
-    (1,). It returns the interventions' next states, by name.
+    target: the result of `target_of`.
+    kernels: as in `target_of`.
+
+    Its arguments:
+    trains, targets: train states of the critics, by name, and their targets' parameters; changed in place.
+    actor_parameters: the actor's parameters.
+    log_alpha: log α.
+    settings, keys: network → the arguments of any update; `keys` also has the keys of PURPOSES.
+    batch: "x" and "following" (K, B, D), "action" (K, B, A), "returns" and "discount" (K, B), "weight" (B,).
+    rows: network → the optimizer's corrections and "updates", with a row for each of the U.
+    measured: (U, Q, K, B), which it writes.
+    at (1,): the index of the update.
     """
     models = {name: networks[name].model for name in CRITICS}
     updates = {
@@ -127,12 +139,16 @@ def actor_step_of(
     learns_alpha: bool,
     kernels: bool = False,
 ) -> Step:
-    """One update of the actor, and one of the temperature by what the actor does then.
+    """One update of the actor, and one of the temperature by the updated actor's actions. It returns the intervention's
+    next state.
 
-    Its arguments: the actor's train state and the temperature's parameters and moments, which it changes in place; the
-    critics' parameters, by name; entropy (K,), the entropy that is asked for; and the others as of the critics' step,
-    with settings and corrections of the temperature under NAME. It returns the intervention's next state.
-    kernels: as of `target_of`.
+    Its arguments:
+    train, alpha: the actor's train state, and the temperature's parameters and moments; changed in place.
+    critic_parameters: the critics' parameters, by name.
+    entropy (K,): the target entropy.
+    The others are the same as in the critics' step, with settings and corrections of the temperature under NAME.
+
+    kernels: as in `target_of`.
     """
     actor = networks[ACTOR].model
     critics = {name: networks[name].model for name in CRITICS}
@@ -179,7 +195,9 @@ def actor_step_of(
 
 
 def critic_loss_of(model: Model, body: str) -> Loss:
-    """The squared error of a critic: "x" (K, B, D + A), "target" (K, B), "weight" (B,), and what `drawn` gives."""
+    """The squared error of a critic. A batch has "x" (K, B, D + A), "target" (K, B), "weight" (B,), and the numbers of
+    `drawn`.
+    """
 
     def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
         outputs, hidden = model.forward(parameters, settings["activation"], batch["x"], batch.get("drawn"), body)
@@ -191,9 +209,11 @@ def critic_loss_of(model: Model, body: str) -> Loss:
 
 
 def _actor_loss_of(actor: Model, critics: Mapping[str, Model], body: str, kernels: bool) -> Loss:
-    """α · log π − the lesser value: "x" (K, B, D), "normal" (K, B, A), "alpha" (K,), "half" and "middle" (A,), "weight"
-    (B,), what `drawn` gives, and the critics' parameters under "<critic>: <name>", their activations' settings under
-    "<critic>; <name>".
+    """α · log π − the smaller value.
+
+    A batch has "x" (K, B, D), "normal" (K, B, A), "alpha" (K,), "half" and "middle" (A,), "weight" (B,), and the random
+    numbers of `drawn`. It also has the critics' parameters under "<critic>: <name>", and their activations' settings
+    under "<critic>; <name>".
     """
 
     def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:

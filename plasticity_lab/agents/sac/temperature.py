@@ -1,9 +1,9 @@
-"""The weight of the entropy, α, which each run learns so that its policy has the entropy that is asked for.
+"""The weight of the entropy, α. Each run learns it so that its policy has the target entropy.
 
 Legend: K runs, B examples, S updates.
 
-Source: Haarnoja et al. 2018, Section 5, in the form of CleanRL's sac_continuous_action.py: log α is what is learned, by
-Adam at the critics' learning rate.
+Source: Haarnoja et al. 2018, Section 5, in the form of CleanRL's sac_continuous_action.py: Adam learns log α, at the
+    critics' learning rate.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,9 @@ NAME = "log_alpha"
 class Temperature:
     """log α of K runs, (K,), with Adam's moments.
 
-    rates: the runs' learning rates; starts: their first α; epsilons: of Adam, None for its own.
+    rates: the runs' learning rates.
+    starts: their initial α.
+    epsilons: Adam's epsilon of each run; None for Adam's default.
     """
 
     def __init__(
@@ -44,16 +46,16 @@ class Temperature:
         self.updates = 0
 
     def corrections(self, updates: int) -> dict[str, Tensor]:
-        """Adam's for the next updates, name → (S, ...)."""
+        """Adam's corrections for the next updates, name → (S, ...)."""
         return self.adam.corrections(self.settings, self.updates + 1, updates)
 
     def state(self) -> dict[str, Any]:
-        """Its numbers. Its tensors are its own."""
+        """Parameters, moments and number of updates. The tensors are not copied."""
         moments = {kind: dict(values) for kind, values in self.moments.items()}
         return {"parameters": dict(self.parameters), "moments": moments, "updates": self.updates}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Goes back to a state, in place, and leaves it untouched."""
+        """Restores a state in place, without modifying the argument."""
         self.parameters[NAME].copy_(state["parameters"][NAME])
         for kind, values in self.moments.items():
             values[NAME].copy_(state["moments"][kind][NAME])
@@ -71,10 +73,12 @@ def learn(
     target_K: Tensor,
     of_logarithm: bool = False,
 ) -> None:
-    """One step of Adam on −α · mean(log π + target), in place; of_logarithm: on −log α · mean(log π + target).
+    """One step of Adam on −α · mean(log π + target), in place. of_logarithm: on −log α · mean(log π + target) instead.
 
-    density (K, B): log π of fresh actions. weight (B,): 1 / examples, 0 of rows that only fill up. target (K,): the
-    entropy that is asked for. The mean is taken exactly, for its last bit must not depend on the pack.
+    density (K, B): log π of new actions.
+    weight (B,): 1 / examples, 0 for rows of padding.
+    target (K,): the target entropy.
+    The mean is computed exactly, because its last bit must not depend on the pack.
     """
     off = exact_sums(density * weight) + target_K
     gradient = -off if of_logarithm else -exp(parameters[NAME]) * off

@@ -21,28 +21,28 @@ from plasticity_lab.records.classifier import CLASSIFIER
 
 
 class Supervised(Agent[LabelledBenchmark, ImageSet, SupervisedLearner]):
-    """Cross-entropy on arriving batches; it has no settings. `SupervisedLearner` is what does the work."""
+    """Cross-entropy on arriving batches; it has no settings. `SupervisedLearner` does the work."""
 
     measures = CLASSIFIER
     learns = LabelledBenchmark
     provides = frozenset({EXAMPLES, TASK_BEGINS, OBSERVED, HELD_OUT, EPOCHS})
 
     def model(self, parts: Parts[LabelledBenchmark], resource: ImageSet) -> Model:
-        """From an image to "logits", a number for each class of the benchmark."""
+        """The model from an image to "logits", a number for each class of the benchmark."""
         return model_of(parts, resource)
 
     def learner(
         self, parts: Parts[LabelledBenchmark], resource: ImageSet, device: torch.device, compiled: bool
     ) -> tuple[Stream, SupervisedLearner]:
-        """The benchmark's tasks, and a classifier."""
+        """The benchmark's tasks and a classifier."""
         stream = Stream(parts.benchmark, resource, parts.stream_seeds)
         return stream, SupervisedLearner(parts, self.model(parts, resource), resource, device, compiled)
 
     def cost(self, parts: Parts[LabelledBenchmark], resource: ImageSet) -> Cost:
-        """What a run costs."""
+        """The cost of a run."""
         return cost_of(parts, self.model(parts, resource), resource)
 
     @classmethod
     def yardsticks(cls) -> Sequence[Yardstick]:
-        """A network of matrix products, and one of convolutions."""
+        """A network with matrix products, and one with convolutions."""
         return YARDSTICKS

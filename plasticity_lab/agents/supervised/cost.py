@@ -1,4 +1,4 @@
-"""What a supervised run costs, before it starts."""
+"""The cost of a supervised run, before it starts."""
 
 from math import prod
 
@@ -13,7 +13,7 @@ from plasticity_lab.networks.model import Model
 BYTES_A_PARAMETER = 20
 """A parameter, its gradient, two moments and one copy for the intervention, in float32."""
 PASSES, COLUMNS = 2.5, 3
-"""What a look at a perturbed epoch takes, in forward passes, and the numbers that it leaves."""
+"""Measuring a perturbed epoch: its cost in forward passes, and the number of recorded numbers."""
 
 
 def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
@@ -26,7 +26,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
     floats = 2 * AT_ONCE * (pixels + between)
     pairs = benchmark.tasks**2 if benchmark.eval_matrix else 0
     work = sum(layer.work for layer in model.design.layers)
-    seen = benchmark.total_epochs if parts.perturbation else 0  # epochs at whose end held-out images are evaluated too
+    seen = benchmark.total_epochs if parts.perturbation else 0  # epochs that also evaluate held-out images
     return Cost(
         length=benchmark.total_steps,
         unit="steps",
@@ -44,7 +44,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
         rows=benchmark.tasks + benchmark.total_epochs + pairs,
         epochs=benchmark.total_epochs,
         parameters=model.size,
-        # Beside the pairs the untrained network on every task; the usual evaluations are too few to count.
+        # The pairs, and the untrained network on every task; the usual evaluations are too few to count.
         forwards=((pairs + benchmark.tasks if pairs else 0) + seen) * -(-held_out // AT_ONCE),
         forward_flops=2 * AT_ONCE * work if pairs or seen else 0,
         looks=PASSES * seen,
@@ -57,7 +57,8 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
 def flops_of(model: Model, batch_size: int) -> int:
     """Operations of one run's step in matrix products and convolutions.
 
-    Two for each multiplication, forward, for the weights' gradients, and for the inputs' except in the first layer.
+    Two per multiplication, for the forward pass, the weights' gradients and the inputs' gradients (not in the first
+    layer).
     """
     first, *others = (layer.work for layer in model.design.layers)
     return 2 * batch_size * (2 * first + 3 * sum(others))

@@ -1,6 +1,6 @@
-"""Images on the device: laid out for a task, and turned into floats a batch at a time.
+"""Images on the device: laid out for a task, and converted to floats batch by batch.
 
-Legend: K runs, N images, R rows of room for them, D pixels (C·H·W).
+Legend: K runs, N images, R rows allocated for them, D pixels (C·H·W).
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from plasticity_lab.kernels.operators import reordered
 
 
 class Pixels:
-    """Bytes → floats, as `normalise` says: raw (0 to 1), std (each channel standardised), half (−1 to 1).
+    """Converts bytes to floats by `normalise`: raw (0 to 1), std (each channel standardised), half (−1 to 1).
 
-    channels_last: whether the bytes lie with the channels of a pixel side by side, as convolutions on a CPU read them;
-    floats are handed out channel by channel all the same. A compiler then goes through both as they lie.
-    order: (D,), from which of the set's numbers each byte comes; None where they lie as in the set.
-    structure_key: all of that in words; pixels of equal words are the same function.
+    channels_last: whether the bytes of a pixel's channels are adjacent, as convolutions on a CPU read them. Floats are
+        always returned channel by channel. A compiled reader then reads bytes and floats in memory order.
+    order: (D,), the index in the set's image of each byte; None if the layout is the same.
+    structure_key: words for all of this; objects with equal words are the same function.
     """
 
     def __init__(self, image_set: ImageSet, normalise: str, device: torch.device, channels_last: bool = False) -> None:
@@ -42,11 +42,11 @@ class Pixels:
             )
 
     def as_they_lie(self, images: NDArray[Any]) -> NDArray[Any]:
-        """Numbers (..., D), channel by channel, as the bytes are to lie."""
+        """Numbers (..., D), channel by channel, in the layout of the bytes."""
         return images if self.order is None else np.take(images, self.order, axis=-1)
 
     def scaled(self, pixels: Tensor) -> Tensor:
-        """uint8 (..., D) as they lie → float32 (..., D), channel by channel."""
+        """uint8 (..., D) in the stored layout → float32 (..., D), channel by channel."""
         x = pixels.float() / self.white
         if self.normalise == "std":
             x = (x - self.mean) / self.deviation
@@ -56,7 +56,7 @@ class Pixels:
 
 
 def room_for(runs: int, images: int, pixels: int, device: torch.device) -> Tensor:
-    """Where the images of one task after another are laid out, (K, R, D), zeros: on the device."""
+    """Memory for the images of one task after another, (K, R, D), zeros, on the device."""
     return torch.zeros(runs, images, pixels, dtype=torch.uint8, device=device)
 
 
@@ -68,14 +68,15 @@ def laid_out(
     room: Tensor | None = None,
     order: NDArray[np.int64] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """A task's images (K, N, D) uint8 and labels (K, N); images (1, N, D) where every run sees the same.
+    """A task's images (K, N, D) uint8 and labels (K, N); images have shape (1, N, D) if every run uses the same.
 
-    Permuting once a task costs less than permuting each batch, and a batch becomes a copy of whole rows. room:
-    (K, R, D) with R ≥ N, where the images are written and stay; all its R rows are returned then. Fresh memory for each
-    task would cost a good part of what filling it costs. order: of pixels, as `Pixels` has it; on a CPU.
+    Permuting once a task costs less than permuting each batch, and a batch becomes a copy of whole rows.
+    room: (K, R, D) with R ≥ N, memory for the images; all its R rows are then returned. New memory for each task would
+        cost much of the time that filling it takes.
+    order: the pixel order, as in `Pixels`; on a CPU only.
     """
     indices = [lesson.held_out if held_out else lesson.images for lesson in lessons]
-    first: dict[tuple[bytes, bytes], int] = {}  # the first run that sees the same
+    first: dict[tuple[bytes, bytes], int] = {}  # the first run with the same images
     alike = [
         first.setdefault((index.tobytes(), b"" if lesson.pixels is None else lesson.pixels.tobytes()), place)
         for place, (index, lesson) in enumerate(zip(indices, lessons, strict=True))
@@ -90,7 +91,7 @@ def laid_out(
         lay_out(shown_in, sources, indices[: len(shown_in)], lessons[: len(shown_in)])
         return shown_in, labels
     images = shown_in.numpy()
-    taken: dict[bytes, NDArray[np.uint8]] = {}  # out of the set, once for all runs that share them
+    taken: dict[bytes, NDArray[np.uint8]] = {}  # images taken from the set, once for all runs that share them
     for place, lesson in enumerate(lessons[: len(images)]):
         shown, index = images[place, :count], indices[place]
         if alike[place] < place:
@@ -108,7 +109,7 @@ def laid_out(
 
 
 def source_of(image_set: ImageSet, lesson: Lesson, held_out: bool) -> NDArray[np.uint8]:
-    """All images (all, D) among which a lesson's are."""
+    """All images (all, D) of the split that a lesson's indices refer to."""
     images = image_set.test_images if held_out and lesson.held_out_split == "test" else image_set.train_images
     return images.reshape(len(images), -1)
 
@@ -119,20 +120,20 @@ def labels_of(lessons: Sequence[Lesson], device: torch.device, held_out: bool) -
     return torch.stack(labels).to(device)
 
 
-# A task's images, laid out by a GPU: pixels are moved where that is fast, and images cross the bus once for all runs.
+# A task's images, laid out by a GPU: it permutes pixels fast, and images cross the bus once for all runs.
 #
 # Permuting 10,000 digits for each of 512 runs takes a core 2.6 s, five times as long as their steps take a GPU.
 #
-# Legend: K runs, N images, R rows of room for them, D pixels (C·H·W).
+# Legend: K runs, N images, R rows allocated for them, D pixels (C·H·W).
 
 
 def lay_out(
     room: Tensor, sources: Sequence[NDArray[np.uint8]], indices: Sequence[NDArray[np.int64]], lessons: Sequence[Lesson]
 ) -> None:
-    """Writes into room (K, R, D), R ≥ N, for each run the images of its source (all, D) at its index (N,), their pixels
-    in its lesson's order.
+    """Copies each run's images into room (K, R, D), R ≥ N: images of its source (all, D) at its indices (N,), with the
+    pixel order of its lesson.
     """
-    there: dict[tuple[int, bytes], Tensor] = {}  # on the device, once for all runs that share them
+    there: dict[tuple[int, bytes], Tensor] = {}  # images on the device, once for all runs that share them
     for rows, source, index, lesson in zip(room, sources, indices, lessons, strict=True):
         key = source.ctypes.data, index.tobytes()
         if key not in there:

@@ -1,7 +1,7 @@
-"""What the supervised agent does with a pack: cross-entropy on arriving batches, one optimizer step each.
+"""The learner of the supervised agent: cross-entropy on arriving batches, one optimizer step each.
 
-Legend: K runs, S steps, B examples of a batch, N training images of a task, M held-out images, E of them at a time,
-D pixels, O classes.
+Legend: K runs, S steps, B examples of a batch, N training images of a task, M held-out images, E of them at a time, D
+    pixels, O classes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -35,7 +35,7 @@ from plasticity_lab.records.rows import Evaluation, Rows
 
 
 def model_of(parts: Parts[LabelledBenchmark], images: ImageSet) -> Model:
-    """From an image to "logits", a number for each class of the benchmark."""
+    """The model from an image to "logits", a number for each class of the benchmark."""
     image = tuple(images.train_images.shape[1:])
     shapes = Shapes(image, {"logits": parts.benchmark.outputs(images)})
     return Model(parts.network, parts.activations, {"image": shapes})
@@ -44,7 +44,7 @@ def model_of(parts: Parts[LabelledBenchmark], images: ImageSet) -> Model:
 class SupervisedLearner:
     """K runs of one model, optimizer and intervention, learning from labelled images on one device.
 
-    compiled: whether the step is one compiled graph; the numbers differ from the eager step's in their last bits.
+    compiled: whether the step is one compiled graph; results differ from the eager step in their last bits.
     """
 
     def __init__(self, parts: Parts, model: Model, image_set: ImageSet, device: torch.device, compiled: bool) -> None:
@@ -70,15 +70,15 @@ class SupervisedLearner:
         self.size, self.facts = model.size, {"classes": benchmark.outputs(image_set)}
         perturbation = parts.perturbation
         self.perturbed = None if perturbation is None else Perturbed(perturbation, benchmark, device)
-        self.room: Tensor | None = None  # where the images of one task after another lie
-        # The task, once it has begun, and what is its own.
+        self.room: Tensor | None = None  # memory for a task's images, reused for each task
+        # The current task with its data, once it has begun.
         self.task: Task | None = None
         self.images = self.labels = self.offsets = torch.empty(0)
 
     def begin(self, task: Task, fresh: bool) -> None:
-        """Lays the task's images out on the device, (K, N, D) uint8, or (1, N, D) where all runs see the same.
+        """Copies the task's images to the device: (K, N, D) uint8, or (1, N, D) if all runs use the same images.
 
-        N is that of the largest task, so that a compiled step meets one shape.
+        N is the number of images of the largest task, so that a compiled step sees one shape.
         """
         self.task = task
         if self.room is None:
@@ -92,9 +92,9 @@ class SupervisedLearner:
             self.network.begin_task(task.position)
 
     def advance(self, chunk: Chunk) -> Rows:
-        """Takes the chunk's steps; what they measure stays on the device until its end.
+        """Takes the chunk's steps. Their measurements stay on the device until the end of the chunk.
 
-        Where something perturbs the run, what that measures is among the values of the epoch that ends.
+        If the run is perturbed, the perturbation's measurements are values of the epoch that ends.
         """
         more = {} if self.perturbed is None else self.perturbed.rows(chunk)
         tables = self._tables(chunk, {**self.network.corrections(chunk.steps), **more})
@@ -115,8 +115,8 @@ class SupervisedLearner:
         return replace(rows, values={name: value.double().cpu().numpy() for name, value in seen.items()})
 
     def evaluate(self, task: Task) -> Evaluation:
-        """What `_scored` finds on the task's held-out images, and the intervention's own; a row of the task matrix, if
-        the benchmark asks for it.
+        """Scores the task's held-out images (see `_scored`), and adds the intervention's measurements. If the benchmark
+        asks for it, also a row of the task matrix.
         """
         factor = None if self.perturbed is None else self.perturbed.evaluation(task.position)
         scored = partial(self._scored, factor=factor)
@@ -132,15 +132,15 @@ class SupervisedLearner:
         self.network.end_task(task.position, self._seen, log_likelihood)
 
     def state(self) -> State:
-        """The network's."""
+        """The network's state."""
         return self.network.state()
 
     def bulk(self) -> Bulk:
-        """Nothing: images are read anew."""
+        """Empty: images are loaded again."""
         return {}
 
     def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
-        """Goes back to a state that `state` gave, in this process or an earlier one, and leaves it untouched."""
+        """Restores a state of this process or of an earlier one, without modifying it."""
         self.network.load(state)
 
     def weights(self) -> dict[str, Tensor]:
@@ -148,7 +148,7 @@ class SupervisedLearner:
         return self.network.weights()
 
     def view(self, task: Task) -> View:
-        """The network; its probe is images of the task, the same whenever it is asked while that is learned."""
+        """The view of the network. Its probe is images of the task, the same ones throughout the task."""
         x_KPD, labels_KP = self._examples(probe_of(self.labels.shape[1], self.device))
         probe = {"x": x_KPD, "labels": labels_KP, "weights": torch.ones(x_KPD.shape[1], device=self.device)}
         held_out = partial(self._held_out, task)
@@ -158,7 +158,7 @@ class SupervisedLearner:
     def _scored(self, task: Task, parameters: Mapping[str, Tensor], factor: Tensor | None = None) -> Evaluation:
         """The "final_accuracy" (K,) of some parameters, on the task's held-out images in evaluation mode.
 
-        factor: (), by which pre-activations are multiplied; None leaves them.
+        factor: (), multiplies the pre-activations; None leaves them unchanged.
         """
         images, labels = self.to_score.laid_out(task.lessons)
         total, more = labels.shape[1], () if factor is None else (factor,)
@@ -170,11 +170,11 @@ class SupervisedLearner:
         return {"final_accuracy": right.cpu().numpy() / total}
 
     def _tables(self, chunk: Chunk, corrections: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """What the chunk's steps read."""
+        """The tables that the chunk's steps read."""
         return self.tables.of(chunk, self.labels.expand(self.runs, -1), self.offsets, corrections)
 
     def _take(self, tables: Mapping[str, Tensor], rows: Iterable[Tensor]) -> None:
-        """The steps of some rows of the tables."""
+        """Takes the steps for some rows of the tables."""
         train_state, settings = self.network.train_state, self.network.settings
         images, step, measured = self.images.flatten(0, 1), self.step, self.tables.measured
         for at in rows:
@@ -184,9 +184,9 @@ class SupervisedLearner:
         self.network.kept = train_state.state
 
     def _seen(self, most: int) -> Iterable[tuple[Tensor, Tensor]]:
-        """The current task's training images as an intervention wants them: (K, E, D) floats and labels (K, E).
+        """The current task's training images for an intervention: (K, E, D) floats and labels (K, E).
 
-        Evenly spread: the first ones could be all of one class.
+        Evenly spread: the first images could all belong to one class.
         """
         for at in evenly_spread(self.labels.shape[1], most, self.device).split(AT_ONCE):
             yield self._examples(at)
@@ -197,20 +197,20 @@ class SupervisedLearner:
         return x_KED, self.labels[:, at].expand(self.runs, -1)
 
     def _held_out(self, task: Task, most: int) -> Iterable[tuple[Tensor, Tensor]]:
-        """A task's held-out images as a diagnostic wants them."""
+        """A task's held-out images for a diagnostic."""
         images, labels = self.held_out.laid_out(task.lessons)
         for at in probe_of(labels.shape[1], self.device, most).split(AT_ONCE):
             yield self.pixels.scaled(images.index_select(1, at)).expand(self.runs, -1, -1), labels[:, at]
 
 
-# A row of the task matrix: how accurate a pack is on every task of its benchmark, once it has learned one of them.
+# A row of the task matrix: a pack's accuracy on every task of its benchmark, after training on one of them.
 #
 # Legend: K runs, T tasks.
 
 Scored = Callable[[Task, Mapping[str, Tensor]], Evaluation]
 """A task, and the parameters of a pack → accuracies on its held-out images by name, (K,)."""
 COLUMNS = {"final_accuracy": "accuracy_on", "masked_accuracy": "masked_accuracy_on"}
-"""What an accuracy on one task is called as a row of accuracies on all (see `records.task_matrix`)."""
+"""Name of an accuracy on one task → name of the row of accuracies on all tasks (see `records.task_matrix`)."""
 
 
 def row_of(
@@ -221,10 +221,10 @@ def row_of(
     parameters: Mapping[str, Tensor],
     untrained: Mapping[str, Tensor] | None,
 ) -> Evaluation:
-    """on: 0 … T − 1; accuracy_on, untrained_accuracy_on, and what else is scored, (K, T) each.
+    """on: 0 … T − 1; accuracy_on, untrained_accuracy_on, and further scores, (K, T) each.
 
-    own: the scores on the task itself, which are not taken twice. untrained: the first parameters; None: their
-    accuracies are missing from this row (NaN).
+    own: the scores on the task itself, which are not computed again.
+    untrained: the initial parameters; None: their accuracies are missing from this row (NaN).
     """
     benchmark = task.benchmark
     stream = Stream(benchmark, image_set, task.seeds)

@@ -1,4 +1,4 @@
-"""By what a learner's pre-activations are multiplied, epoch by epoch, and what is measured of it.
+"""The perturbation's factors on pre-activations, epoch by epoch, and its measurements.
 
 Legend: K runs, S steps.
 """
@@ -14,13 +14,13 @@ from plasticity_lab.diagnostics.view import Tensors, View
 from plasticity_lab.perturbations.perturbation import Perturbation
 
 FACTOR = "factor"
-"""The name of the factors in a chunk's tables, and of the step's in its batch."""
+"""The name of the factors in a chunk's tables, and of a step's factor in its batch."""
 
 
 class Perturbed:
     """A perturbation of runs of one benchmark.
 
-    task, epoch: where the last chunk was, epochs from 1 within the task; a chunk sets both.
+    task, epoch: task and epoch of the last chunk, counting epochs from 1 within the task. Each chunk sets both.
     """
 
     def __init__(self, perturbation: Perturbation, benchmark: LabelledBenchmark, device: torch.device) -> None:
@@ -28,28 +28,30 @@ class Perturbed:
         self.task = self.epoch = 0
 
     def rows(self, chunk: Chunk) -> dict[str, Tensor]:
-        """What the chunk's tables have beside the usual: its factor for each step, (S,)."""
+        """The additional table of a chunk: the factor of each step, (S,)."""
         self.task, self.epoch = chunk.task, chunk.epoch - self.benchmark.epochs_before(chunk.task) + 1
         return {FACTOR: torch.full((chunk.steps,), self._factor(self.task, self.epoch) or 1.0, device=self.device)}
 
     def evaluation(self, task: int, epoch: int | None = None) -> Tensor | None:
-        """The factor of an evaluation when an epoch of a task has ended, (), the last one if nothing is said; None
-        where evaluation has none.
+        """The factor of an evaluation at the end of an epoch of a task, (); None if evaluations are not perturbed.
+
+        epoch: by default the task's last one.
         """
         epoch = self.benchmark.epochs_of(task) if epoch is None else epoch
         factor = self._factor(task, epoch) if self.perturbation.in_evaluation else None
         return None if factor is None else torch.tensor(factor, device=self.device)
 
     def look(self, view: View, accuracy: Tensors) -> Tensors:
-        """What the perturbation measures when the last chunk's epoch has ended, name → (K,).
+        """The perturbation's measurements at the end of the last chunk's epoch, name → (K,).
 
-        view: of the network. accuracy: on the task's held-out images, by name, (K,).
+        view: the view of the network.
+        accuracy: on the task's held-out images, by name, (K,).
         """
         factor = self._factor(self.task, self.epoch)
         return self.perturbation.look(self.seen(view), accuracy, factor)
 
     def seen(self, view: View) -> View:
-        """A view as the network was in the last chunk's epoch."""
+        """The view with the factor of the last chunk's epoch."""
         factor = self._factor(self.task, self.epoch)
         return view if factor is None else replace(view, factor=torch.tensor(factor, device=self.device))
 

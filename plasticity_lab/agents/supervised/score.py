@@ -1,4 +1,4 @@
-"""How many held-out images a pack gets right: compiled where the step is.
+"""Number of held-out images that a pack classifies correctly; compiled if the step is compiled.
 
 Legend: K runs, N images, D pixels, E images at a time, O classes.
 """
@@ -19,20 +19,27 @@ from plasticity_lab.kernels.through import through
 from plasticity_lab.networks.model import Model
 
 AT_ONCE = 200
-"""Images of one forward pass: a fixed number, so that a run's logits never depend on its pack; few enough that what
-lies between the layers stays in the cache."""
+"""Images of one forward pass. A fixed number, so that a run's logits never depend on its pack; small enough that
+activations between layers stay in the cache.
+"""
 
 Score = Callable[..., Tensor]
 
 
 def score_of(model: Model, pixels: Pixels, kernels: bool = False) -> Score:
-    """The score in evaluation mode, as a function of tensors alone.
+    """The score in evaluation mode, as a function of tensors alone. It returns the number of correct images, (K,)
+    int64.
 
-    Its arguments: parameters; the activation's settings on the run axis; images (K, N, D) or (1, N, D) uint8; labels
-    (K, N); at (E,), which of the N; there (E,), which of the E count; factor (), by which pre-activations are
-    multiplied, if they are. Returns how many are right, (K,) int64.
+    Its arguments:
+    parameters: name → (K, ...).
+    shape: the activation's settings on the run axis.
+    images: (K, N, D) or (1, N, D) uint8.
+    labels: (K, N).
+    at (E,): indices into the N images.
+    there (E,): whether each of the E counts.
+    factor (): multiplies the pre-activations; None leaves them unchanged.
     """
-    once = kernels and model.network.reading is not None  # our kernels take once what all runs are given
+    once = kernels and model.network.reading is not None  # our kernels read shared images once for all runs
 
     def score(
         parameters: Mapping[str, Tensor],
@@ -53,31 +60,33 @@ def score_of(model: Model, pixels: Pixels, kernels: bool = False) -> Score:
 
 
 def indices(total: int, device: torch.device) -> list[tuple[Tensor, Tensor]]:
-    """0 … total − 1 in equal parts of `AT_ONCE`: (at, there); what is missing repeats the last and does not count."""
+    """0 … total − 1 in equal parts of `AT_ONCE`: (at, there). Missing entries repeat the last index and do not
+    count.
+    """
     every = torch.arange(-(-total // AT_ONCE) * AT_ONCE, device=device)
     return list(zip(every.clamp(max=total - 1).split(AT_ONCE), (every < total).split(AT_ONCE), strict=True))
 
 
-# Held-out images of a task, in memory that stays from task to task: fresh memory would cost more than filling it.
+# Held-out images of a task, in memory that is reused for each task: new memory would cost more than filling it.
 #
 # Legend: K runs, M held-out images, D pixels (C·H·W), O units of the layer that reads them.
 
 Tensors = Mapping[str, Tensor]
 LANES = 16
-"""Floats of the longest vector of a CPU."""
+"""Number of floats in the longest vector of a CPU."""
 
 
 class HeldOut:
-    """Laid out as the network is shown them, the pixels of each image in an order that `Pixels` says."""
+    """Held-out images in the network's input layout; `Pixels` gives the order of each image's pixels."""
 
     def __init__(self, image_set: ImageSet, device: torch.device, order: NDArray[np.int64] | None = None) -> None:
         self.image_set, self.device, self.order = image_set, device, order
         self._room = room_for(0, 0, 0, device)
 
     def laid_out(self, lessons: Sequence[Lesson]) -> tuple[Tensor, Tensor]:
-        """A task's images (K, M, D) uint8, which stay until the next call, and labels (K, M).
+        """A task's images (K, M, D) uint8, valid until the next call, and labels (K, M).
 
-        Images (1, M, D) where every run sees the same.
+        Images have shape (1, M, D) if every run uses the same.
         """
         pixels = int(np.prod(self.image_set.train_images.shape[1:]))
         shape = len(lessons), len(lessons[0].held_out), pixels
@@ -86,16 +95,18 @@ class HeldOut:
         return laid_out(self.image_set, lessons, self.device, held_out=True, room=self._room, order=self.order)
 
     def reader(self, parameters: Tensors, lessons: Sequence[Lesson]) -> Tensors:
-        """The parameters of a network that is given these images: as they are."""
+        """The parameters for a network that reads these images: unchanged."""
         return parameters
 
 
 class HeldOutUnmoved:
-    """Of tasks that permute pixels, laid out as they lie in the image set: instead of the pixels, the rows of the
-    weights that read them change places, D · O numbers of a run and not D · M. A sum takes its products in another
-    order then, so last digits of logits differ. Where tasks and runs share their images, these lie there once.
+    """Held-out images for tasks that permute pixels, stored as in the image set. Instead of the pixels, the rows of the
+    first layer's weights are permuted.
 
-    reading: the layer that reads them (see `Network.reading`).
+    This moves D · O numbers per run instead of D · M. Sums then add their products in another order, so the last digits
+    of logits differ. If tasks and runs share their images, one copy is stored.
+
+    reading: the layer that reads the images (see `Network.reading`).
     """
 
     def __init__(self, image_set: ImageSet, device: torch.device, reading: str) -> None:
@@ -104,7 +115,7 @@ class HeldOutUnmoved:
         self._laid_out = torch.empty(0)
 
     def laid_out(self, lessons: Sequence[Lesson]) -> tuple[Tensor, Tensor]:
-        """A task's images (K, M, D) uint8, as they lie in the set, or (1, M, D), and labels (K, M)."""
+        """A task's images in the layout of the set, (K, M, D) uint8 or (1, M, D), and labels (K, M)."""
         there = [(lesson.held_out_split, lesson.held_out.tobytes()) for lesson in lessons]
         if there != self._there:
             self._laid_out, _ = self._images.laid_out([replace(lesson, pixels=None) for lesson in lessons])
@@ -112,10 +123,10 @@ class HeldOutUnmoved:
         return self._laid_out, labels_of(lessons, self._images.device, held_out=True)
 
     def reader(self, parameters: Tensors, lessons: Sequence[Lesson]) -> Tensors:
-        """The parameters of a network that is given these images: row p of the weights reads pixel p of the set."""
+        """The parameters for a network that reads these images: row p of the weights reads pixel p of the set."""
         weight_KDO, bias_K1O = parameters[self._weight], parameters[self._bias]
         outputs = weight_KDO.shape[2]
-        # Rows that begin where vectors do are read faster; a layer cuts off what it has no units for.
+        # Rows aligned to vectors are read faster; a layer ignores the columns of padding.
         moved_KDO, bias_K1O = (pad(each, (0, -outputs % LANES)) for each in (weight_KDO, bias_K1O))
         for run, lesson in enumerate(lessons):
             if lesson.pixels is not None:

@@ -1,4 +1,4 @@
-"""One step of a whole pack: batch, forward, loss, backward, optimizer, intervention. This is what is compiled.
+"""One step of a whole pack: batch, forward, loss, backward, optimizer, intervention. This function is compiled.
 
 Legend: K runs, S steps of a chunk, B examples of a batch, D pixels, O classes, R images on the device.
 """
@@ -18,17 +18,19 @@ from plasticity_lab.stacking.optimizer import Optimizer
 Tensors = Mapping[str, Tensor]
 Step = Callable[..., State]
 READS = (1, 2, 3, 4, 6)
-"""Of a step's arguments those that it does not change."""
+"""Positions of the arguments that a step does not change."""
 
 
 def log_likelihood(outputs: Tensors, labels: Tensor) -> Tensor:
-    """Of each label, (K, B), by the "logits" (K, B, O): (K, B)."""
+    """The log-likelihood of each label (K, B) given the "logits" (K, B, O): (K, B)."""
     return log_softmax_at(outputs["logits"], labels)
 
 
 def cross_entropy_of(model: Model) -> Loss:
-    """The cross-entropy of a batch: "x" (K, B, D) floats, "labels" (K, B), "weights" (B,), the random numbers that
-    `drawn` gives, and in a perturbed run "factor" (). It measures "loss" and "right", (K, B).
+    """The cross-entropy of a batch. It measures "loss" and "right", (K, B).
+
+    A batch has "x" (K, B, D) floats, "labels" (K, B), "weights" (B,) and the random numbers of `drawn`; in a perturbed
+    run also "factor" ().
     """
 
     def cross_entropy(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
@@ -50,13 +52,17 @@ def cross_entropy_of(model: Model) -> Loss:
 def step_of(
     model: Model, optimizer: Optimizer, intervention: Intervention, pixels: Pixels, kernels: bool = False
 ) -> Step:
-    """The step as a function of tensors alone; it sees no other state, and reads nothing back from the device.
+    """The step as a function of tensors alone. It has no other state, and reads nothing back from the device.
 
-    Its arguments: what it changes; settings (part → name → (K,)); keys of random numbers, purpose → (K, 2); images
-    (R, D) uint8; tables, a row for each step of the chunk: "images" (S, K, B) into R, "labels" (S, K, B), "weights"
-    (S, B), "position" (S,) steps of the run before it, of a perturbed run "factor" (S,), and the optimizer's
-    corrections; measured, "loss" and "right" (S, K, B), into which it writes; at (1,), which of the S steps it is.
-    It changes parameters and moments in place and returns the intervention's next state.
+    It changes parameters and moments in place and returns the intervention's next state. Its arguments:
+    train_state: changed in place.
+    settings: part → name → (K,).
+    keys: keys of random numbers, purpose → (K, 2).
+    images: (R, D) uint8.
+    tables: a row for each step of the chunk: "images" (S, K, B) into R, "labels" (S, K, B), "weights" (S, B),
+        "position" (S,) earlier steps of the run, in a perturbed run "factor" (S,), and the optimizer's corrections.
+    measured: "loss" and "right" (S, K, B), which it writes.
+    at (1,): the index of the step among the S.
     """
     update = update_of(model, cross_entropy_of(model), optimizer, intervention, kernels=kernels, examples="x")
 

@@ -1,4 +1,4 @@
-"""A chunk's data in tensors of fixed size, a row a step: a compiled step meets one shape, whatever the chunk's length.
+"""A chunk's data in tensors of fixed size, one row per step: a compiled step sees one shape for chunks of any length.
 
 Legend: K runs, S rows (the most steps of a chunk), B examples of a batch, rounded up to a multiple of 4.
 """
@@ -16,7 +16,9 @@ from plasticity_lab.stacking.run_axis import aligned
 
 
 class Tables:
-    """What the steps of a chunk read ("images", "labels", "weights", "position", …) and write ("loss", "right")."""
+    """The tensors that a chunk's steps read ("images", "labels", "weights", "position", …) and write ("loss",
+    "right").
+    """
 
     def __init__(self, rows: int, runs: int, batch_size: int, device: torch.device) -> None:
         self.rows, self.device = rows, device
@@ -28,11 +30,11 @@ class Tables:
         }
 
     def of(self, chunk: Chunk, labels_KN: Tensor, offsets_K: Tensor, corrections: Mapping[str, Tensor]) -> Mapping:
-        """The tables of a chunk.  labels: those of the task's images; offsets: each run's first row in the images."""
+        """The tables of a chunk. labels: labels of the task's images. offsets: each run's first row in the images."""
         batches_KSB, there_SB = aligned_batches(chunk)
         images_KSB = torch.from_numpy(batches_KSB).to(self.device)
         labels_KSB = torch.gather(labels_KN, 1, images_KSB.flatten(1)).view_as(images_KSB)
-        # 1/n for a batch's n examples, zero where nothing is there: a batch's loss is the mean of those that are.
+        # 1/n for a batch's n examples, 0 for padding: a batch's loss is the mean over its examples.
         weights_SB = (there_SB / chunk.counts[:, None]).astype(np.float32)
         tables = {
             "images": (images_KSB + offsets_K.view(-1, 1, 1)).transpose(0, 1),
@@ -44,9 +46,9 @@ class Tables:
         return {name: self._filled(values) for name, values in tables.items()}
 
     def rows_of(self, chunk: Chunk) -> Rows:
-        """What the chunk's steps have measured, per run: means over the examples that are there, (steps, K).
+        """The measurements of the chunk's steps per run: means over the examples without padding, (steps, K).
 
-        Taken on the host in float64: a mean inside a compiled step may differ in its last bit with the pack's width.
+        Computed on the host in float64: inside a compiled step, the last bit of a mean may depend on the pack's width.
         """
         losses, rights = (self.measured[name][: chunk.steps].cpu().numpy() for name in ("loss", "right"))
         there = aligned_batches(chunk)[1][:, None, :]
@@ -59,14 +61,14 @@ class Tables:
         )
 
     def _filled(self, values: Tensor) -> Tensor:
-        """(steps, ...) → (S, ...), zeros behind."""
+        """(steps, ...) → (S, ...), filled with zeros at the end."""
         full = torch.zeros((self.rows, *values.shape[1:]), dtype=values.dtype, device=self.device)
         full[: len(values)] = values
         return full
 
 
 def aligned_batches(chunk: Chunk) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The chunk's batches (K, steps, B) with B rounded up, and which of the B are there (steps, B)."""
+    """The chunk's batches (K, steps, B) with B rounded up, and a mask of the examples among the B (steps, B)."""
     empty = aligned(chunk.images.shape[2]) - chunk.images.shape[2]
     batches_KSB = np.pad(chunk.images, ((0, 0), (0, 0), (0, empty)))
     return batches_KSB, np.arange(batches_KSB.shape[2]) < chunk.counts[:, None]

@@ -1,4 +1,4 @@
-"""What every contender computes: one network on the same made-up images, with the same first weights and batches.
+"""The timed workloads of classifiers: one network on made-up images, with fixed initial weights and batches.
 
 Legend: K runs, N images, D pixels (C·H·W), S steps, B examples of a batch.
 """
@@ -29,16 +29,17 @@ from plasticity_lab.run import Run
 WHITE = 255
 LEARNING_RATE = 1e-3
 L2_INIT = 1e-3
-"""Its strength where a workload has L2-Init: that of its class."""
+"""Strength of L2-Init in a workload with L2-Init: the default of its class."""
 HELD_OUT = 1_000
 
 
 @dataclass(frozen=True)
 class Data:
-    """A pack's share: images (K, N, D) uint8, labels (K, N), batches (K, S, B) of indices, and first weights.
+    """A pack's data: images (K, N, D) uint8, labels (K, N), batches (K, S, B) of indices, and initial weights.
 
-    layers: in their order, name → weight (K, I, O) and bias (K, O), without the engine's padding. A convolution's I are
-    the numbers of a patch, channel by channel, row by row. slope: where one is learned, as it starts, (K,).
+    layers: name → weight (K, I, O) and bias (K, O), from first to last, without the engine's padding. For a
+        convolution, I counts the numbers of a patch, channel by channel, row by row.
+    slope: the initial slope of a learned activation, (K,); None if the activation is not learned.
     """
 
     images: Tensor
@@ -50,9 +51,9 @@ class Data:
 
 @dataclass(frozen=True)
 class Workload:
-    """One task of permuted pixels, as long as one burst.
+    """One task of permuted pixels with the length of one burst.
 
-    Raises ConfigError for a network, activation or intervention not here.
+    Raises ConfigError for an unknown network, activation or intervention.
     """
 
     network: str = "mlp"
@@ -80,7 +81,7 @@ class Workload:
         return self.setting.steps if self.steps is None else self.steps
 
     def runs(self, width: int, tasks: int = 1, eval_images: int | None = None) -> list[Run]:
-        """A run for each of `width` seeds.  eval_images: how many held-out images are evaluated; None for all."""
+        """A run for each of `width` seeds. eval_images: number of held-out images to evaluate; None for all."""
         science: dict[str, Any] = {
             "activation": {"name": self.activation},
             "benchmark": {
@@ -116,7 +117,7 @@ class Workload:
 
     @property
     def cost(self) -> Cost:
-        """What one run costs."""
+        """The cost of one run."""
         parts = parts_of(self.runs(1))
         return cost_of(parts, model_of(parts, self.image_set), self.image_set)
 
@@ -135,7 +136,7 @@ class Workload:
         return task, chunk
 
     def data(self, width: int) -> Data:
-        """What the runs of a pack so wide learn from, for those who have no engine."""
+        """The data of a pack of that width, for training it without the engine."""
         runs = self.runs(width)
         settings = {key: value for key, value in runs[0].science["benchmark"].items() if key != "name"}
         task, chunk = self.first_task(Stream(PermutedPixels(**settings), self.image_set, range(width)))
@@ -154,7 +155,7 @@ class Workload:
 
 
 def made_up(image: Sequence[int], classes: int, count: int, brightness: int) -> ImageSet:
-    """Images that can be learned: a picture of each class under noise, what is below 0 of it black."""
+    """Learnable images: a picture of each class with added noise; values below 0 become black."""
     draw = host_stream(0, "made-up images")
     pictures = draw.normal(brightness, 130, (classes, *image)).astype(np.float32)
 
@@ -166,13 +167,14 @@ def made_up(image: Sequence[int], classes: int, count: int, brightness: int) -> 
     return ImageSet("made_up", *some(count), *some(HELD_OUT), classes=classes, white=WHITE)
 
 
-# The workloads by which a device is measured for classifiers, and the packed engine as one that can be timed.
+# The workloads to time on a device for classifiers, and a pack to time.
 
 
 class Packed:
-    """A pack of `width` runs at its first task; a burst is one chunk, tables and measurements included.
+    """A pack of `width` runs at its first task; a burst is one chunk, including its tables and measurements.
 
-    updates: of each run in a burst; run_steps: of all of them.
+    updates: updates of each run in a burst.
+    run_steps: updates of all runs in a burst.
     """
 
     def __init__(self, workload: Workload, width: int, mode: str, device: str) -> None:
@@ -184,46 +186,48 @@ class Packed:
         self.run_steps = width * self.updates
 
     def burst(self) -> Rows:
-        """The chunk's steps: "loss" and "accuracy", (S, K).  On a GPU it returns when all is computed."""
+        """Takes the chunk's steps and returns "loss" and "accuracy", (S, K). On a GPU it returns when all results are
+        computed.
+        """
         return self.learner.advance(self.chunk)
 
 
 @dataclass(frozen=True)
 class WorkloadYardstick:
-    """A workload under the name by which plans know it (see `agents.cost.Yardstick`)."""
+    """A workload with the name used in plans (see `agents.cost.Yardstick`)."""
 
     name: str
     workload: Workload
 
     @property
     def description(self) -> str:
-        """The network."""
+        """The network's name."""
         return self.workload.network
 
     @property
     def cost(self) -> Cost:
-        """Of one run."""
+        """The cost of one run."""
         return self.workload.cost
 
     @property
     def widths(self) -> Mapping[str, Sequence[int]]:
-        """Those of the network's setting."""
+        """The pack widths in the network's setting."""
         return self.workload.setting.widths
 
     def shortened(self, updates: int) -> "WorkloadYardstick":
-        """With fewer images: a task is one burst."""
+        """The same workload with fewer images: a task is one burst."""
         return WorkloadYardstick(self.name, replace(self.workload, steps=updates))
 
     def pack(self, width: int, mode: str, device: str) -> Packed:
-        """The packed engine."""
+        """A pack of the engine."""
         return Packed(self.workload, width, mode, device)
 
     def peak(self, width: int, device: str) -> None:
-        """A chunk, and the evaluation of its task."""
+        """Takes a chunk and evaluates its task."""
         pack = self.pack(width, "eager", device)
         pack.burst()
         pack.learner.evaluate(pack.task)
 
 
 YARDSTICKS = (WorkloadYardstick("dense", Workload("mlp")), WorkloadYardstick("convolving", Workload("cnn")))
-"""Networks of matrix products alone, and those with convolutions."""
+"""A network with only matrix products, and one with convolutions."""

@@ -1,4 +1,4 @@
-"""The networks, activations and interventions that are measured: names and shapes, which need no torch."""
+"""The networks, activations and interventions of the timed workloads: names and shapes, which need no torch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ ACTIVATIONS = {
     "elu": "elu.ELU",
     "celu": "celu.CELU",
 }
-"""Those that the usual script and JAX have too, at settings at which all three are one function."""
+"""Activations that the plain PyTorch script and JAX have too, with settings that make all three the same function."""
 
 INTERVENTIONS = {
     "none": "none.NoIntervention",
@@ -29,18 +29,22 @@ INTERVENTIONS = {
     "redo": "redo.ReDo",
     "selective_reinit": "selective_reinit.SelectiveReinit",
 }
-"""All but those that do nothing while a task is learned. Each has its class's own settings, but `every` of RARE."""
+"""All interventions that act while a task is learned. Each has its class's default settings, except for `every` of
+RARE.
+"""
 
 RARE = ("shrink_and_perturb", "redo", "selective_reinit")
-"""What works now and then; where it is measured, once in a burst, which is more often than by default."""
+"""Interventions that act at intervals. They are timed once per burst, which is more often than by default."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a network is measured on: its benchmark's images, classes and batches, and how wide packs are by default.
+    """The timing setting of a network: its target, its benchmark's images, classes and batches, and default pack
+    widths.
 
-    brightness: the mean of made-up pictures, out of 255, before all below 0 becomes black. steps: of one burst. widths:
-    by kind of device; the CNN's are small on CPU, where compiling takes longer with each.
+    brightness: the mean of made-up pictures, out of 255, before values below 0 become black.
+    steps: steps of one burst.
+    widths: by kind of device. The CNN's widths are small on CPU, because each takes longer to compile.
     """
 
     target: str
@@ -58,5 +62,6 @@ SETTINGS = {
     "mlp": Setting("plasticity_lab.networks.mlp.MLP", (1, 28, 28), 10, 16, -126, 500, MLP_WIDTHS),
     "cnn": Setting("plasticity_lab.networks.cnn.CNN", (3, 32, 32), 100, 32, -20, 50, CNN_WIDTHS),
 }
-"""The MLP as Permuted MNIST has it, of whose pixels four in five are black; the CNN as 5+1 CIFAR. A burst is a whole
-chunk, or some tenths of a second."""
+"""The MLP as in Permuted MNIST (four in five pixels are black); the CNN as in 5+1 CIFAR. A burst is a whole chunk, or
+some tenths of a second.
+"""

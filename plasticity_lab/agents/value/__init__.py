@@ -1,1 +1,1 @@
-"""Agents that learn the value of actions from a replay memory: what their learner is made of."""
+"""The parts of agents that learn the values of actions from a replay memory."""

@@ -19,7 +19,9 @@ Array = NDArray[Any]
 
 
 def exploring(seeds: Sequence[int], environments: int, actions: int, purpose: str, *position: int) -> Draws:
-    """For each step uniform numbers in [0, 1), which decide whether an action is random, and random actions: (K, N)."""
+    """For each step, random actions and uniform numbers in [0, 1) that decide whether an action is random: (K, N)
+    each.
+    """
     shape = (BLOCK, environments)
     return Draws(seeds, lambda stream: (stream.random(shape), stream.integers(actions, size=shape)), purpose, *position)
 
@@ -32,7 +34,8 @@ def epsilon_greedy(q: Array, epsilon: NDArray[np.float64], chance: Array, action
 class Actor(Remembering):
     """A pack of runs that act in environments of one body and remember each step.
 
-    seeds: of their draws. clip_rewards: whether rewards are remembered as numbers between −1 and 1.
+    seeds: seeds of their draws.
+    clip_rewards: whether remembered rewards are clipped to −1 … 1.
     """
 
     def __init__(
@@ -49,7 +52,7 @@ class Actor(Remembering):
         self.draws = exploring(seeds, self.count, self.body.actions, "acting")
 
     def step(self, before: int) -> Outcome:
-        """Acts once in every environment; as long as all actions are random, the network is not evaluated."""
+        """Acts once in every environment. While all actions are random, the network is not evaluated."""
         observations, epsilon = self.sane(self.environments.observations), self.exploration.epsilon(before)
         chance, action = self.draws.at(before // self.count)
         if (epsilon < 1).any():

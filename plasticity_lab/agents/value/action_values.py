@@ -1,8 +1,8 @@
-"""What the outputs of a value agent's network say of each action: a value, or a distribution of returns.
+"""The outputs of a value agent's network as values of actions, or as distributions of returns.
 
 Legend: K runs, B examples, A actions to choose from, Z atoms of a distribution.
 
-Sums over actions are added up one by one: compiled or not, in any pack, they are the same bits.
+Sums over actions are added one by one, so that the bits are the same in every pack, compiled or not.
 """
 
 from collections.abc import Mapping
@@ -21,12 +21,13 @@ AgentSettings = Mapping[str, Tensor]
 
 @dataclass(frozen=True)
 class ActionValues:
-    """How outputs are read.
+    """The interpretation of a network's outputs.
 
-    actions: A. atoms: Z, at equal distances from the agent's `support_low` to its `support_high`; 0 where an action has
-    a value alone. dueling: whether the network answers the state's value and each action's advantage over the mean of
-    all (Wang et al. 2016). The distribution of an action is the softmax over its Z numbers (Bellemare et al. 2017),
-    which are sums of value and advantage, atom by atom, where both are asked for (Hessel et al. 2018).
+    actions: A.
+    atoms: Z, at equal distances from the agent's `support_low` to its `support_high`; 0 if an action has only a value.
+        The distribution of an action is the softmax over its Z numbers (Bellemare et al. 2017).
+    dueling: whether the network outputs the state's value and each action's advantage over the mean advantage (Wang et
+        al. 2016). With atoms, value and advantage are added atom by atom (Hessel et al. 2018).
     """
 
     actions: int
@@ -34,7 +35,7 @@ class ActionValues:
     dueling: bool = False
 
     def shapes(self, observation: tuple[int, ...], noise: Noise | None = None) -> Shapes:
-        """What the network is given and answers: "q", or "value" and "advantage", Z numbers for each action or one."""
+        """The network's inputs and outputs: "q", or "value" and "advantage", with Z numbers or one for each action."""
         each = max(1, self.atoms)
         if self.dueling:
             return Shapes(observation, {"value": each, "advantage": self.actions * each}, noise=noise)
@@ -48,13 +49,13 @@ class ActionValues:
         return summed_last(exp(log_softmax(numbers)) * self.support(settings)[:, None, None])
 
     def read(self, outputs: Outputs, settings: AgentSettings) -> dict[str, Tensor]:
-        """What acting needs to know: "q", as `of_all` gives it."""
+        """The values needed for acting: "q", see `of_all`."""
         return {"q": self.of_all(outputs, settings)}
 
     def of_actions(self, outputs: Outputs, action_KB: Tensor) -> Tensor:
         """The numbers of one action for each example, with their gradient: (K, B), or (K, B, Z) before the softmax.
 
-        Those of the other actions are never laid out, and no gradient is summed up over them.
+        The numbers of other actions are not stored, and no gradient is summed over them.
         """
         if not self.dueling:
             own = _at(self._by_action(outputs["q"]), action_KB)
@@ -68,7 +69,7 @@ class ActionValues:
         return exp(log_softmax(self.of_actions(outputs, action_KB)))
 
     def support(self, settings: AgentSettings) -> Tensor:
-        """The returns that the atoms stand for, (K, Z)."""
+        """The returns of the atoms, (K, Z)."""
         low, high = settings["support_low"].unsqueeze(1), settings["support_high"].unsqueeze(1)
         share = torch.arange(self.atoms, device=low.device) / (self.atoms - 1)
         return low + (high - low) * share
@@ -92,5 +93,5 @@ def _at(by_action: Tensor, action_KB: Tensor) -> Tensor:
 
 
 def _mean(by_action: Tensor) -> Tensor:
-    """Over the actions: (K, B, A, Z) → (K, B, Z)."""
+    """The mean over the actions: (K, B, A, Z) → (K, B, Z)."""
     return reduce(torch.add, by_action.unbind(2)) / by_action.shape[2]

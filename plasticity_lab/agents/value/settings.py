@@ -1,4 +1,4 @@
-"""The settings that all value agents have: one class, of which every agent of conf/agent is a file of values."""
+"""The settings of all value agents, in one class. Each value agent of conf/agent is a file of values for it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,16 +17,16 @@ OF_NOISE = ("noise", "noise_scope")
 
 @with_settings
 class ValueSettings(Component):
-    """All steps are agent steps, those of all environments of a run together."""
+    """All steps are agent steps, counted over all environments of a run together."""
 
     floats_on_run_axis = True
 
-    environments: int = setting(1, at_least=1)  # of each run
+    environments: int = setting(1, at_least=1)  # environments of each run
     n_step: int = setting(1, at_least=1)  # steps of a return before the target network's value is added
     gamma: float = setting(0.99, at_least=0, at_most=1)  # discount of a step
     batch: int = setting(32, at_least=1)  # steps that an update learns from
     capacity: int = setting(1_000_000, at_least=1, capped=True)  # steps that the memory holds
-    # Steps that it must hold before anything is learned; the warm-up, repeated where a memory was lost.
+    # Steps that it must hold before anything is learned; this warm-up is repeated if a memory was lost.
     min_history: int = setting(20_000, at_least=1, capped=True)
     update_period: int = setting(4, at_least=1)  # steps between updates
     target_period: int = setting(8_000, at_least=1, capped=True)  # steps between copies of the network into its target
@@ -34,27 +34,27 @@ class ValueSettings(Component):
     epsilon_final: float = setting(0.01, at_least=0, at_most=1)  # the same in the end
     epsilon_decay: int = setting(250_000, at_least=0, capped=True)  # steps from start to final, after min_history steps
     epsilon_eval: float = setting(0.001, at_least=0, at_most=1)  # how likely an action is random in the test
-    clip_rewards: bool = True  # whether rewards are learned from as −1 … 1; returns are reported as they are
+    clip_rewards: bool = True  # whether rewards are clipped to −1 … 1 for learning; reported returns are unclipped
     life_loss_is_terminal: bool = False  # whether no value is added beyond a lost life, though the episode goes on
-    # Steps that a row of epochs in the metrics is a mean over; it changes no other number.
+    # Steps averaged in one epoch row of the metrics; it changes no other number.
     epoch_steps: int = setting(1_000, at_least=1, capped=True)
-    # Whether the network itself says which action is the best one that follows, not its target.
+    # Whether the network selects the best next action, not its target.
     double: bool = setting(False, neutral=True)
     # Whether the network has the state's value and the actions' advantages.
     dueling: bool = setting(False, neutral=True)
-    # Of each action's distribution of returns; 0: each action has a value, and the loss is the squared error.
+    # Atoms of each action's distribution of returns; 0: each action has a value, and the loss is the squared error.
     atoms: int = setting(0, at_least=0, neutral=True)
     support_low: float = setting(-10.0, neutral=True, read_if=("atoms", bool))  # the return of the first atom
     support_high: float = setting(10.0, neutral=True, read_if=("atoms", bool))  # the return of the last atom
     replay: str = setting("uniform", one_of=REPLAYS, neutral=True)  # prioritised: see `replay/prioritised.py`
     # Whether the layers behind the encoder are noisy, while acting and learning; not in tests.
     noisy: bool = setting(False, neutral=True)
-    # Every deviation of a noisy layer is noise / √inputs at first.
+    # The initial value of every standard deviation in a noisy layer is noise / √inputs.
     noise: float = setting(0.1, at_least=0, neutral=True, read_if=("noisy", bool))
-    # sample (separate noise for each example of a batch and each environment), or batch (all share one). In targets all
-    # next states of a run's batch share one in either case.
+    # sample (separate noise for each example of a batch and each environment), or batch (all share the same noise). In
+    # targets, all next states of a run's batch share the same noise in both cases.
     noise_scope: str = setting("sample", one_of=SCOPES, neutral=True, read_if=("noisy", bool))
-    empty_each_task: bool = setting(False, neutral=True)  # whether a new task finds the memory empty
+    empty_each_task: bool = setting(False, neutral=True)  # whether the memory is cleared before each task
 
     def __post_init__(self) -> None:
         check_limits(self, "agent")
@@ -63,13 +63,15 @@ class ValueSettings(Component):
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Without what has no meaning beside the others: the ends of no distribution, and noise that is not there."""
+        """Without settings that have no effect given the others: the support if there are no atoms, and noise settings
+        if no layer is noisy.
+        """
         without = (*(() if settings.get("atoms") else OF_ATOMS), *(() if settings.get("noisy") else OF_NOISE))
         return super().canonical({key: value for key, value in settings.items() if key not in without})
 
     @classmethod
     def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
-        """2 if each example has separate noise: in version 1 so had the next states of a target."""
+        """2 if each example has separate noise: in version 1 the next states of a target had separate noise too."""
         of_examples = settings.get("noisy") and settings.get("noise_scope", "sample") == "sample"
         return 2 if of_examples else super().version_beside(settings, others)
 
@@ -80,11 +82,11 @@ class ValueSettings(Component):
 
     @property
     def layer_noise(self) -> Noise | None:
-        """Of the network's layers behind its encoder."""
+        """The noise of the network's layers after its encoder; None if they are not noisy."""
         return Noise(self.noise, self.noise_scope) if self.noisy else None
 
     def action_values(self, actions: int) -> ActionValues:
-        """How the network's outputs are read, of a body with that many actions."""
+        """The interpretation of the network's outputs, for a body with that number of actions."""
         return ActionValues(actions, self.atoms, self.dueling)
 
     def _check_distribution(self) -> None:

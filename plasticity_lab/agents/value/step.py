@@ -21,11 +21,11 @@ from plasticity_lab.stacking.elementary import exp, log_softmax, summed_last
 
 Tensors = Mapping[str, Tensor]
 MEASURED = ("loss", "q")
-"""The measurements of each example, in this order: its unweighted loss, and the value of its action."""
+"""The measurements of each example, listed by position: its unweighted loss, and the value of its action."""
 
 
 def loss_of(model: Model, body: str, action_values: ActionValues) -> Loss:
-    """The loss, a mean over the batch in which each example may count more or less.
+    """The loss, a mean over the batch with a weight for each example.
 
     A batch has "x" (K, B, D), "action" (K, B), "target", the target of the action's value (K, B) or of its distribution
     (K, B, Z), "weight" (B,): 1 / examples, 0 for rows of padding, and the random numbers of `drawn`. With "importance"
@@ -58,19 +58,19 @@ Step = Callable[..., State]
 Targets = Callable[[Tensors, Tensors, Settings, Tensors, Tensor | None], Tensor]
 TARGET_NOISE = "target noise"
 READS = (1, 2, 3, 4, 5, 7)
-"""Of a step's arguments those that it does not change."""
+"""Positions of the arguments that a step does not change."""
 
 
 def targets_of(model: Model, body: str, action_values: ActionValues, double: bool, kernels: bool = False) -> Targets:
-    """What a batch is pulled towards, as a function of tensors: (K, B), or distributions (K, B, Z).
+    """The targets of a batch, as a function of tensors: (K, B), or distributions (K, B, Z).
 
     Its arguments: the network's parameters; the target network's; settings (part → name → (K,)); a batch with
-    "following" (K, B, D), "returns" and "discount" (K, B); random numbers of noisy layers, or None.
+        "following" (K, B, D), "returns" and "discount" (K, B); random numbers of noisy layers, or None.
 
-    The next action is the best one by the target network, or, if `double`, by the network itself, with the same noise
-    (van Hasselt et al. 2016); its value is the target network's. Both answer in evaluation mode but for the noise: a
-    randomised activation has its mean slope there. The noise has the scope of `model`. kernels: whether layers are
-    computed by our own.
+    The target network selects the best next action. If `double`, the network itself selects it, with the same noise
+    (van Hasselt et al. 2016). The value is always the target network's. Both networks are in evaluation mode except for
+    the noise, so a randomised activation has its mean slope. The noise has the scope of `model`.
+    kernels: whether our own kernels compute layers.
     """
 
     def targets(own: Tensors, target: Tensors, settings: Settings, batch: Tensors, noise: Tensor | None) -> Tensor:
@@ -94,16 +94,23 @@ def targets_of(model: Model, body: str, action_values: ActionValues, double: boo
 def step_of(
     network: PackedNetwork, body: str, action_values: ActionValues, double: bool, kernels: bool = False
 ) -> Step:
-    """The step as a function of tensors alone.
+    """The step as a function of tensors alone. It changes parameters and moments in place and returns the
+    intervention's next state.
 
-    Its arguments: what it changes; the target network's parameters; settings (part → name → (K,)); keys of random
-    numbers, purpose → (K, 2); batch: "x" and "following" (K, B, D), "action", "returns" and "discount" (K, B), "weight"
-    (B,) and perhaps "importance" (K, B), as `loss_of` and `targets_of` take them; rows: the optimizer's corrections and
-    "updates", how many came before, a row for each of the U; measured (U, Q, K, B), into which it writes; at (1,),
-    which of the U updates it is. It changes parameters and moments in place and returns the intervention's next state.
-    kernels: whether layers are computed by our own.
+    Its arguments:
+    train_state: changed in place.
+    target: the target network's parameters.
+    settings: part → name → (K,).
+    keys: keys of random numbers, purpose → (K, 2).
+    batch: "x" and "following" (K, B, D), "action", "returns" and "discount" (K, B), "weight" (B,) and optionally
+        "importance" (K, B), as in `loss_of` and `targets_of`.
+    rows: the optimizer's corrections and "updates" (number of earlier updates), with a row for each of the U.
+    measured: (U, Q, K, B), which it writes.
+    at (1,): the index of the update among the U.
 
-    All following observations of a run's batch have the same noise, whatever the scope of the agent's noise is. Source:
+    kernels: whether our own kernels compute layers.
+
+    All next observations of a run's batch have the same noise, for every scope of the agent's noise. Source:
     `target_output` in Dopamine's full_rainbow_agent.py, which its labs/moes call too.
     """
     model, of_targets = network.model, network.model.with_noise_scope("batch")
