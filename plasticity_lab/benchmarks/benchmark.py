@@ -32,7 +32,7 @@ class Benchmark(Component, Generic[AnyResource]):
     The first tasks must not depend on the number of tasks.
     """
 
-    tasks_are: ClassVar[str] = "of a kind without a name"
+    tasks_are: ClassVar[str] = "tasks of an unnamed kind"
     """The kind of tasks in words, for messages, as in "labelled images"."""
 
     tasks: int

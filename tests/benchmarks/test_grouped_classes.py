@@ -127,7 +127,7 @@ def test_what_does_not_fit_is_refused(made, settings, words):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"tasks": 5}, "benchmark.tasks is 5, and each is evaluated on a group of its own; it must be at most"),
+        ({"tasks": 5}, "benchmark.tasks is 5, and each is evaluated on a separate group; it must be at most"),
         ({"order": "class_blocks"}, "it must be one of fixed, shuffle"),
         ({"groups": 5}, "Lower benchmark.groups or benchmark.classes_per_task"),
     ],

@@ -21,7 +21,7 @@ class Cale(OneBodyBenchmark):
     test_episodes: test episodes of each run after each task; 0: no test.
     """
 
-    tasks_are = "Atari games whose actions are numbers"
+    tasks_are = "Atari games with continuous actions"
     named_values = {"game": spellings()}
 
     def __init__(

@@ -43,7 +43,7 @@ class Procgen(OneBodyBenchmark):
         """The game. Raises DataError if no Python with Procgen is configured, before sixteen games start it."""
         python = os.environ.get(VARIABLE)
         if not python:
-            raise DataError(f"benchmark=procgen is stepped by a Python of its own that has Procgen: {HOW}.")
+            raise DataError(f"benchmark=procgen is stepped by a separate Python with Procgen: {HOW}.")
         if (wrong := _wrong_with(python)) is not None:
             raise DataError(f"{VARIABLE} is {python}, which cannot play Procgen ({wrong}): {HOW}.")
         return self.outline()

@@ -39,7 +39,7 @@ class JointClasses(GroupedClasses):
         super().__post_init__()
         if self.tasks > self.groups:
             raise ConfigError(
-                f"benchmark.tasks is {self.tasks}, and each is evaluated on a group of its own; it must be at most "
+                f"benchmark.tasks is {self.tasks}, and each is evaluated on a separate group; it must be at most "
                 f"benchmark.groups, {self.groups}."
             )
         if self.order == "class_blocks":
