@@ -1,8 +1,8 @@
 """Values of benchmarks with different units → scores that can be averaged: 0 and 1 have the same meaning on each.
 
 The values that become 0 and 1 are in analysis/reported/score_ends.csv: the chance accuracy of a classifier, the return
-of random actions, the return of a reference. If the file has no values, 0 is the lowest mean of an arm, and 1 is the mean
-of the reference arm, or the best mean. A line without numbers says why the benchmark has no scores.
+of random actions, the return of a reference. If the file has no values, 0 is the lowest mean of an arm, and 1 is the
+mean of the reference arm, or the best mean. A line without numbers says why the benchmark has no scores.
 """
 
 from collections.abc import Mapping, Sequence
