@@ -1,10 +1,10 @@
-"""The games on boards as commands.
+"""Commands for the board games.
 
     python -m plasticity_lab.environments show bricks [--policy scripted] [--steps 30] [--seed 0]
     python -m plasticity_lab.environments scores [--episodes 1000] [--seed 0] [--out FILE]
 
-The first prints a game as text; the second measures what random actions and the scripted policies earn, and prints
-or writes it as CSV.
+The first prints a game as text; the second measures the returns of random actions and of the scripted policies, and
+prints them or writes them as CSV.
 """
 
 import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
@@ -25,7 +25,7 @@ from plasticity_lab.records.files import write_atomically
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Does what the command line says → its exit status."""
+    """Runs the command line → its exit status."""
     given = sys.argv[1:] if arguments is None else arguments
     return status_of(lambda: _done(given))
 
@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _done(given: list[str]) -> int:
-    """Raises ConfigError for a game that is not there, and for numbers that cannot be."""
+    """Runs the parsed command.  Raises ConfigError for an unknown game, and for numbers out of range."""
     check_words(given)
     options = _parser().parse_args(given)
     if options.command == "show":

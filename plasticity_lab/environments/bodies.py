@@ -1,4 +1,4 @@
-"""The bodies there are. A new one is a module with a `Simulation`, and a function and a row here."""
+"""The table of environments. A new one is a module with a `Simulation`, and a function and a row here."""
 
 from plasticity_lab.environments.body import Body, Simulation
 from plasticity_lab.environments.games.catch import FRAMES, catch
@@ -32,11 +32,12 @@ BODIES = {
         *MUJOCO_BODIES,
     )
 }
-"""By name. The module of each is imported when its simulation is built, so that planning needs none of them."""
+"""Environments by name. The module of each is imported only when its simulation is built, so planning needs none of
+them."""
 
 
 def body_named(name: str) -> Body:
-    """The body of that name.  Raises ConfigError, naming the right ones, if there is none."""
+    """The body of that name.  Raises ConfigError with the known names for any other name."""
     if name not in BODIES:
         if ours := [body.name for body in BODIES.values() if body.gymnasium == name]:
             raise ConfigError(f"The body {name} is '{ours[0]}' here.")

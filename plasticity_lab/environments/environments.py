@@ -1,4 +1,4 @@
-"""Environments of one body for all runs of a pack, stepped together on the host.
+"""Environments of one kind for all runs of a pack, stepped together on the host.
 
 Legend: K runs, N environments of each, M = K·N environments run after run, D an observation's shape, C the first axis
 of a frame, E episodes that ended in a step. Environment n of run k is number k·N + n of the M.
@@ -18,14 +18,14 @@ from plasticity_lab.errors import ConfigError, PlasticityError
 from plasticity_lab.randomness.host import host_stream
 
 OF_SIMULATION = "simulation."
-"""How the names of what a simulation saves begin in `Environments.state`."""
+"""Prefix in `Environments.state` of the names that the simulation saves."""
 
 
 @dataclass(frozen=True)
 class Ended:
     """The episodes that ended in one step, by run and then by environment.
 
-    run (E,): whose they were, 0 … K − 1. returns (E,): the sum of each one's rewards. lengths (E,): in steps.
+    run (E,): the run of each, 0 … K − 1. returns (E,): the sum of its rewards. lengths (E,): its number of steps.
     """
 
     run: NDArray[np.int64]
@@ -38,16 +38,15 @@ NONE_ENDED = Ended(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one step led to.
+    """The results of one step.
 
-    rewards (K, N). terminated (K, N): whether the body's rules ended the episode there, so that nothing follows.
-    truncated (K, N): whether only the limit on its steps did, so that the value of `last` still counts; never true
-    together with terminated. broken (K, N): whether the body failed there: its simulation did, or the reward or an
-    observation is not finite. It counts as terminated, its reward and the episode's return are NaN, and `last` may hold
-    anything. life_lost (K, N): whether a life was lost, whether or not the episode ended with it; False everywhere for
-    bodies without lives. last (K, N, D): the observation that the step led to; where an episode ended,
-    `Environments.observations` shows the next one's first instead, and everywhere else the same. ended: the episodes
-    that ended.
+    rewards (K, N). terminated (K, N): whether the environment's rules ended the episode, so that nothing follows.
+    truncated (K, N): whether only the limit on steps ended it, so that the value of `last` still counts; never true
+    together with terminated. broken (K, N): whether the environment failed: its simulation did, or the reward or an
+    observation is not finite. A broken one counts as terminated, its reward and the episode's return are NaN, and
+    `last` may hold anything. life_lost (K, N): whether a life was lost, whether or not the episode ended with it; False
+    without lives. last (K, N, D): the observation after the step. If an episode ended, `Environments.observations` has
+    the next episode's first observation instead; otherwise the two are equal. ended: the episodes that ended.
     """
 
     rewards: NDArray[np.float64]
@@ -60,16 +59,15 @@ class Outcome:
 
 
 class Environments:
-    """`count` environments of a body for each of K runs.  Each behaves as if alone, bit for bit, whatever K is.
+    """`count` environments of one kind for each of K runs.  Each behaves as if alone, bit for bit, for any K.
 
-    An environment whose episode ends begins the next one in the same step. Where it begins is a function of its run's
-    stream seed (K of them), the purpose, the task, the body, the environment and the episode: no generator is kept.
-    purpose: evaluations name another one, so that they begin elsewhere than training. friction: by how much to multiply
-    the friction of each environment, (K, N) or less, as NumPy broadcasts; None leaves it. processes: how many step them
-    at once, this one among them; the bits are the same. Where an observation is a stack of frames, what lies before an
-    episode's first frame is 0, as Dopamine has it (Castro et al. 2018). Raises PlasticityError if what the body shows
-    has another shape than its table says, ConfigError for friction that cannot be, and anywhere HelperLost where a
-    process has ended.
+    If an episode ends, the next one begins in the same step. Its start is a function of the run's stream seed (K of
+    them), the purpose, the task, the environment's name and number, and the episode: no generator is kept. purpose:
+    evaluations use a different one, so their starts differ from training. friction: factor on the friction of each
+    environment, (K, N) or a shape that broadcasts to it; None: unchanged. processes: number of processes that step
+    them, including this one; the bits are the same. If an observation is a stack of frames, frames before the first one
+    of an episode are 0, as in Dopamine (Castro et al. 2018). Raises PlasticityError if an observation's shape differs
+    from the table, ConfigError for impossible friction, and in any method HelperLost if a process has ended.
     """
 
     def __init__(
@@ -93,7 +91,7 @@ class Environments:
                 raise ConfigError(f"The body {body.name} has no friction that could be changed.")
             self._simulation.scale_friction(np.broadcast_to(friction, (len(seeds), count)).astype(float).reshape(there))
         self._episode = np.zeros(there, np.int64)  # how many have ended before it
-        self._length = np.zeros(there, np.int64)  # of the running episode, so far
+        self._length = np.zeros(there, np.int64)  # number of steps of the running episode so far
         self._return = np.zeros(there)
         frames = self._started(np.arange(there))
         if frames.shape[1:] != body.frame or frames.dtype != body.dtype:
@@ -108,7 +106,7 @@ class Environments:
 
     @property
     def observations(self) -> NDArray[Any]:
-        """What every environment shows now, (K, N, D): to be read, not written to; no later step changes it."""
+        """The present observation of every environment, (K, N, D). Read only; no later step changes it."""
         return self._by_run(self._observations)
 
     @property
@@ -119,8 +117,8 @@ class Environments:
     def step(self, actions: NDArray[Any]) -> Outcome:
         """One step of every environment.
 
-        actions: (K, N) whole numbers for a discrete body, (K, N, A) numbers for a continuous one, which are not clipped
-        here. Raises ValueError for others.
+        actions: (K, N) whole numbers if discrete, (K, N, A) numbers if continuous; they are not clipped here. Raises
+        ValueError for others.
         """
         frames, rewards, terminated = self._simulation.step(self._checked(actions))
         broken = np.zeros(len(rewards), np.bool_)
@@ -148,16 +146,18 @@ class Environments:
         )
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """All that `load` needs to go on bit for bit from here, name → (K, N, ...): copies.
+        """The complete state that `load` needs to continue bit for bit, name → (K, N, ...): copies.
 
-        "episode", "length" and "return" of the running episodes, so far; "observations", which not every simulation can
-        give from its state; and the simulation's own. What it saves as bytes of any length is two arrays: all of them
-        one after another, and their lengths (K, N).
+        It has "episode", "length" and "return" of the running episodes so far; "observations", which not every
+        simulation can compute from its state; and the simulation's entries. An entry of bytes is saved as two arrays:
+        all bytes one after another, and their lengths (K, N).
         """
         return self._saved(self._simulation.state())
 
     def load(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Goes back to a state of environments built alike, and leaves it untouched.  Raises ValueError for others."""
+        """Restores a state of environments with the same settings, without changing it.  Raises ValueError for
+        others.
+        """
         own = self._simulation.state()
         opaque = [name for name, value in own.items() if isinstance(value, list)]
         any_length = {f"{OF_SIMULATION}{name}{BYTES}" for name in opaque}
@@ -180,7 +180,7 @@ class Environments:
         self._simulation.load(simulation)
 
     def _saved(self, simulation: Mapping[str, Saved]) -> dict[str, NDArray[Any]]:
-        """What `state` gives, of what the simulation has saved."""
+        """The result of `state`, from the simulation's saved entries."""
         own = {
             "episode": self._episode.copy(),
             "length": self._length.copy(),
@@ -202,7 +202,7 @@ class Environments:
         return np.concatenate([before, frames], axis=1)
 
     def _followed(self, frames: NDArray[Any]) -> NDArray[Any]:
-        """The frames that a step led to (M, C, ...) → observations (M, D), made of them and of those shown before."""
+        """Frames after a step (M, C, ...) → observations (M, D), made from them and the earlier frames."""
         return np.concatenate([self._observations[:, frames.shape[1] :], frames], axis=1)
 
     def _started(self, over: NDArray[np.int64]) -> NDArray[Any]:
@@ -228,12 +228,12 @@ class Environments:
         return value.reshape(len(self._seeds), self._count, *value.shape[1:])
 
 
-# Saved states of changing length, bytes for each environment, as arrays of fixed type that any checkpoint holds.
+# Saved states of changing length (bytes for each environment), as arrays of fixed type for checkpoints.
 #
 # Legend: K runs, N environments of each.
 
 BYTES, LENGTHS = ".bytes", ".lengths"
-"""What the names of the two arrays end in."""
+"""Suffixes of the names of the two arrays."""
 
 
 def in_arrays(name: str, states: Sequence[bytes], runs: int) -> dict[str, NDArray[np.generic]]:
@@ -243,7 +243,7 @@ def in_arrays(name: str, states: Sequence[bytes], runs: int) -> dict[str, NDArra
 
 
 def from_arrays(name: str, bytes_: NDArray[np.generic], lengths: NDArray[np.generic]) -> list[bytes]:
-    """The states (M,) of what `in_arrays` gave.  Raises ValueError if the lengths are not those of the bytes."""
+    """The states (M,), from the arrays of `in_arrays`.  Raises ValueError if the lengths do not fit the bytes."""
     sizes = [int(length) for length in lengths.flat]
     if min(sizes, default=0) < 0 or sum(sizes) != bytes_.size:
         raise ValueError(f"{name}{LENGTHS} adds up to {sum(sizes)}, and {name}{BYTES} holds {bytes_.size} bytes.")

@@ -8,7 +8,7 @@ from plasticity_lab.environments.body import Body, Simulation
 from plasticity_lab.errors import ConfigError
 
 ALL = 18
-"""Actions of the joystick."""
+"""Number of actions of the joystick."""
 LOW, HIGH = (0.0, -pi, 0.0), (1.0, pi, 1.0)
 """Bounds of an action's numbers."""
 
@@ -21,10 +21,10 @@ def atari(
     max_steps: int = MAX_STEPS,
     threshold: float | None = None,
 ) -> Body:
-    """A game as a body.  See `Atari`; max_steps: of an episode, of four frames each.  Raises ConfigError."""
+    """A game as a body.  See `Atari`; max_steps: limit of an episode, in steps of four frames.  Raises ConfigError."""
     game = game_named(name)
     if threshold is not None and game.all_actions != ALL:
-        # ale-py's vector of games then takes the numbers of the 18 actions for places among these, and never answers.
+        # ale-py's vector of games then uses indices of the 18 actions as indices of the game's actions, and hangs.
         raise ConfigError(
             f"The game {game.name} knows {game.all_actions} of the joystick's {ALL} actions, and from numbers ale-py "
             f"makes one of all {ALL}; choose another game, or benchmark=atari."

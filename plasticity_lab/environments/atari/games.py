@@ -1,7 +1,7 @@
-"""The table of Atari games, their names and sets, and the numbers that hold for all of them.
+"""The table of Atari games, their names and sets, and the constants that all of them share.
 
-games.csv has how many actions each knows, and the sets that papers use: the 20 games of the SoftMoE papers, the 26 of
-Atari 100k, the 60 of Dopamine (5 of which have no human score).
+games.csv has each game's number of actions, and the sets that papers use: the 20 games of the SoftMoE papers, the 26 of
+Atari 100k, the 60 of Dopamine (5 games of it have no human score).
 """
 
 import csv
@@ -16,23 +16,23 @@ from plasticity_lab.errors import ConfigError
 FILE = Path(__file__).with_name("games.csv")
 SETS = ("games20", "games26", "games60")
 FRAMES = 4
-"""Of an observation, and of a step."""
+"""Frames in an observation, and in a step."""
 SCREEN = 84
 """Pixels of a frame's side."""
 NUMBERS = 3
-"""Of an action that is numbers: how far the joystick is moved, in which direction, and whether to fire."""
+"""Numbers of a continuous action: the distance of the joystick, its direction, and whether to fire."""
 THRESHOLD = 0.5
-"""Beyond which a number of an action counts, unless somebody says otherwise.  Source: Farebrother & Castro 2024."""
+"""Default threshold above which a number of an action counts.  Source: Farebrother & Castro 2024."""
 STICKY = 0.25
-"""How likely a frame takes the last action again, unless somebody says otherwise.  Source: Machado et al. 2018."""
+"""Default probability that a frame repeats the last action.  Source: Machado et al. 2018."""
 MAX_STEPS = 27_000
-"""After which an episode is broken off: 108,000 frames, half an hour, as Dopamine has it."""
+"""Limit of an episode in steps: 108,000 frames, half an hour, as in Dopamine."""
 
 
 @dataclass(frozen=True)
 class Game:
-    """name: ale-py's. actions: of its minimal set. all_actions: of the joystick, 18 but for one game. sets: those of
-    SETS that it is in.
+    """name: the name in ale-py. actions: number in its minimal set. all_actions: number of joystick actions, 18 except
+    for one game. sets: the members of SETS that contain it.
     """
 
     name: str
@@ -42,13 +42,13 @@ class Game:
 
     @property
     def called(self) -> str:
-        """What Gymnasium calls it: «SpaceInvaders» is space_invaders."""
+        """Its name in Gymnasium: space_invaders is "SpaceInvaders"."""
         return "".join(part.capitalize() for part in self.name.split("_"))
 
 
 @cache
 def games() -> Mapping[str, Game]:
-    """By name."""
+    """All games by name."""
     with FILE.open(newline="", encoding="utf-8") as file:
         return {line["game"]: _game(line) for line in csv.DictReader(file)}
 
@@ -59,14 +59,14 @@ def _game(line: Mapping[str, str]) -> Game:
 
 
 def members(of: str) -> list[str]:
-    """The names of the games of a set, by letter."""
+    """The names of the games of a set, in alphabetical order."""
     return [name for name, game in games().items() if of in game.sets]
 
 
 def spellings() -> dict[str, list[str]]:
-    """What stands for other names: a set → its games, by letter; what Gymnasium calls a game → its name alone.
+    """Other spellings → names: a set → its games, in alphabetical order; a name in Gymnasium → the game's name.
 
-    As in "games26", and in "ALE/Pong-v5", "Pong-v5", "PongNoFrameskip-v4", "Pong".
+    Examples: "games26", and "ALE/Pong-v5", "Pong-v5", "PongNoFrameskip-v4", "Pong".
     """
     known = {of: members(of) for of in SETS}
     for name, game in games().items():
@@ -76,7 +76,7 @@ def spellings() -> dict[str, list[str]]:
 
 
 def game_named(name: str) -> Game:
-    """The game of that name.  Raises ConfigError, naming the nearest."""
+    """The game of that name.  Raises ConfigError, with the most similar names."""
     if name in games():
         return games()[name]
     near = get_close_matches(name.lower(), games(), n=3)

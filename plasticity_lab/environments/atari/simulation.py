@@ -1,11 +1,11 @@
-"""Atari games by ale-py: the frames that it makes for agents, and episodes that can be had again exactly.
+"""Atari games by ale-py: its frames for agents, and episodes that can be replayed exactly.
 
-Each episode loads its game anew with a seed of its own, so that it is a function of that seed and of its actions: what
-is saved is these. A state of the emulator itself, taken within an episode, goes on otherwise in some games
-(docs/atari.md). The frames are those of ale-py's AtariVectorEnv: grey, the brighter of the last two screens of
+Each episode loads its game again with a separate seed, so it is a function of that seed and of its actions. A saved
+state consists of these. A state of the emulator itself, taken within an episode, continues differently in some games
+(docs/atari.md). The frames are those that ale-py's AtariVectorEnv makes: grey, the brighter of the last two screens of
 a step, scaled to 84 × 84.
 
-Legend: M copies, E of them that begin anew.
+Legend: M copies, E copies that start an episode.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,17 +20,17 @@ from plasticity_lab.environments.atari.games import FRAMES, NUMBERS, SCREEN, STI
 from plasticity_lab.environments.body import Saved
 
 NEVER = 2**31 - 1
-"""More frames than an episode can have: `Environments` says when it is broken off."""
+"""More frames than an episode can have: `Environments` truncates episodes."""
 
 
 class Atari:
-    """M copies of a game.  An action is one of its minimal set, or of all 18, and is taken for four frames.
+    """M copies of a game.  An action is one of its minimal set, or of all 18, and is repeated for four frames.
 
-    game: as ale-py calls it. sticky: how likely a frame takes the last action again. full_actions: whether there are
-    all 18. noops: an episode begins with fewer frames without an action than this, as many as its seed says; 0: none.
-    threshold: None where an action is a choice. Else it is three numbers, from which ale-py makes one of the 18
-    (Farebrother & Castro 2024): how far the joystick is moved, 0 … 1, in which direction, −π … π (0 is right, π / 2
-    up), and whether to fire, 0 … 1; of across, up and fire those count that are beyond the threshold.
+    game: its name in ale-py. sticky: probability that a frame repeats the last action. full_actions: whether there are
+    all 18. noops: an episode begins with a number of frames without an action, below `noops`, by its seed; 0: none.
+    threshold: None for discrete actions. Otherwise an action is three numbers, and ale-py makes one of the 18 actions
+    of them (Farebrother & Castro 2024): distance of the joystick, 0 … 1; direction, −π … π (0 is right, π / 2 up); and
+    whether to fire, 0 … 1. Horizontal, vertical and fire count if they exceed the threshold.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Atari:
     ) -> None:
         ALEInterface.setLoggerMode(LoggerMode.Error)
         continuous = {} if threshold is None else {"continuous": True, "continuous_action_threshold": threshold}
-        # Of one action: how it is kept, and its shape.
+        # The stored type and the shape of one action.
         self._kept, self._action = (np.uint8, ()) if threshold is None else (np.float32, (NUMBERS,))
         self.games = AtariVectorEnv(
             game,
@@ -69,12 +69,12 @@ class Atari:
 
     @property
     def actions(self) -> int:
-        """How many there are, or how many numbers one has."""
+        """Number of actions, or number of values in an action."""
         space = cast(Any, self.games.single_action_space)
         return int(space.shape[0]) if self._action else int(space.n)
 
     def start(self, copies: NDArray[np.int64], streams: Sequence[np.random.Generator]) -> NDArray[np.uint8]:
-        """Begins these copies (E,) anew; their frames, (E, 1, 84, 84)."""
+        """Starts an episode in these copies (E,); returns their frames, (E, 1, 84, 84)."""
         for copy, stream in zip(copies, streams, strict=True):
             self.seeds[copy], self.taken[copy] = stream.integers(2**31 - 1), bytearray()
         frames, facts = self._reset(copies)
@@ -82,7 +82,7 @@ class Atari:
         return frames[copies]
 
     def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.bool_]]:
-        """A step of every copy, actions (M,) or (M, 3): frames (M, 1, 84, 84), rewards as the game gives them, which
+        """A step of every copy, actions (M,) or (M, 3): frames (M, 1, 84, 84), rewards of the game, and whether it
         ended.
         """
         for taken, action in zip(self.taken, actions.astype(self._kept), strict=True):
@@ -97,13 +97,13 @@ class Atari:
         return self.lost
 
     def state(self) -> dict[str, Saved]:
-        """Arrays "seeds" and "lives" (M,), and "taken": a byte for each action of the running episodes, or twelve for
-        one of three numbers.
+        """Arrays "seeds" and "lives" (M,), and "taken": one byte for each action of the running episodes, or twelve
+        bytes if an action is three numbers.
         """
         return {"seeds": self.seeds.copy(), "lives": self.lives.copy(), "taken": [bytes(each) for each in self.taken]}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Goes back to what `state` gave: takes the actions of each running episode again, all to end in one step."""
+        """Restores a result of `state`: replays the actions of each running episode, all ending in the same step."""
         self.seeds, self.lives = state["seeds"].copy(), state["lives"].copy()
         self.taken = [bytearray(each) for each in state["taken"]]
         episodes = [np.frombuffer(bytes(each), self._kept).reshape(-1, *self._action) for each in self.taken]
@@ -120,11 +120,11 @@ class Atari:
                 )
 
     def _step(self, actions: NDArray[Any]) -> tuple[Any, ...]:
-        """As ale-py has it, which asserts the type of actions."""
+        """A step of ale-py, which requires this type of actions."""
         return self.games.step(actions.astype(np.float32 if self._action else np.int64))
 
     def _reset(self, copies: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Mapping[str, NDArray[Any]]]:
-        """Loads the games of these copies anew, by their seeds.  Returns what ale-py shows and says of all copies."""
+        """Loads the games of these copies again, with their seeds.  Returns ale-py's frames and facts of all copies."""
         anew = np.zeros(len(self.seeds), np.bool_)
         anew[copies] = True
         if self._begun and not anew.all():

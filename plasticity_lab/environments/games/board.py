@@ -1,6 +1,6 @@
-"""What the games on boards of 10 × 10 have in common: channels, one set of actions, actions that stick, levels.
+"""The base class of games on boards of 10 × 10: channels, one set of actions, sticky actions, levels.
 
-Legend: M games, E of them that begin anew, C channels of a board.
+Legend: M games, E games that start an episode, C channels of a board.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from plasticity_lab.environments.body import Saved
 SIDE = 10
 """Rows and columns of a board."""
 WHITE = 255
-"""Of a cell in which something of a channel's kind is; all else is 0."""
+"""Value of a cell that contains an object of the channel's kind; all other cells are 0."""
 NOTHING, LEFT, UP, RIGHT, DOWN, FIRE = range(6)
 ACTIONS = ("nothing", "left", "up", "right", "down", "fire")
 """All actions, in their order."""
@@ -24,15 +24,14 @@ Whole = NDArray[np.int64]
 
 
 class Board:
-    """M games of one kind, side by side, in arrays with the game first: nothing is done game by game.
+    """M games of one kind, stepped together, in arrays with the game as first axis.
 
-    full: whether an action is one of all six (those that the game does not know do nothing), and boards have as many
-    channels as the game with most (`padded`), so that games can follow one another in one network; else an action is
-    one of the game's `actions`, and boards have its own channels. sticky: how likely an action is not taken and the
-    last one is taken again. ramping: whether a game becomes harder as it goes on.
-
-    Final classes declare `actions`, `channels` and `fields` (name → shape and type of one game's), and write `begin`,
-    `move` and `draw`. What is drawn at random is `chance`'s: a function of the game's key and of what came before.
+    full: whether an action is one of all six (actions unknown to the game do nothing), and boards have as many channels
+    as the game with the most (`padded`), so that games can follow one another in one network. Otherwise an action is
+    one of the game's `actions`, and boards have the game's channels. sticky: probability that the last action is
+    repeated instead of a new one. ramping: whether a game becomes harder over time. Final classes declare `actions`,
+    `channels` and `fields` (name → shape and type for one game), and write `begin`, `move` and `draw`. `chance` draws
+    random numbers, as a function of the game's key and of the number of earlier draws.
     """
 
     actions: ClassVar[Sequence[int]]
@@ -47,10 +46,10 @@ class Board:
         self.every = np.arange(games)
         self.chance, self.last = Chance(games), np.zeros(games, np.int64)
         self.now = {name: np.zeros((games, *shape), kind) for name, (shape, kind) in self.fields.items()}
-        """How the games stand, name → (M, ...)."""
+        """The state of the games, name → (M, ...)."""
 
     def start(self, copies: Whole, streams: Sequence[np.random.Generator]) -> NDArray[np.uint8]:
-        """Begins these games (E,) anew; their boards, (E, C, 10, 10)."""
+        """Starts an episode in these games (E,); returns their boards, (E, C, 10, 10)."""
         keys = np.array([stream.integers(2**64, dtype=np.uint64) for stream in streams], np.uint64)
         self.chance.begin(copies, keys)
         self.last[copies] = NOTHING
@@ -70,7 +69,7 @@ class Board:
         return self._boards(), rewards, lost
 
     def state(self) -> dict[str, Saved]:
-        """How the games stand, their last actions, and what is needed to draw on."""
+        """The state of the games, their last actions, and the state of `chance`."""
         found: dict[str, Saved] = {name: values.copy() for name, values in self.now.items()}
         found["last"] = self.last.copy()
         found["keys"], found["taken"] = self.chance.keys.copy(), self.chance.taken.copy()
@@ -83,7 +82,7 @@ class Board:
         self.chance.keys, self.chance.taken = state["keys"].copy(), state["taken"].copy()
 
     def begin(self, games: Whole) -> None:
-        """Sets how these games (E,) begin; all fields are 0."""
+        """Sets the initial state of these games (E,); all fields are 0 before."""
         raise NotImplementedError
 
     def move(self, actions: Whole, rewards: NDArray[np.float64], lost: Bits) -> None:
@@ -91,7 +90,7 @@ class Board:
         raise NotImplementedError
 
     def draw(self, boards: Bits) -> None:
-        """Where something is, (M, C, 10, 10): all False, to be written into."""
+        """Marks the cells with objects, in boards (M, C, 10, 10), which are all False before."""
         raise NotImplementedError
 
     def _boards(self) -> NDArray[np.uint8]:
@@ -102,13 +101,13 @@ class Board:
 
 
 def moved(place: Whole, actions: Whole, less: int, more: int, low: int = 0, high: int = SIDE - 1) -> Whole:
-    """A row or column (M,) after an action: one less or one more, and not beyond its ends."""
+    """A row or column (M,) after an action: one less or one more, limited to the board."""
     return np.clip(place - (actions == less) + (actions == more), low, high)
 
 
-# Random numbers of many games at once: each a function of its game's key and of how many came before, nothing else.
+# Random numbers of many games at once. Each is a function only of its game's key and of the number of earlier draws.
 #
-# Legend: M games, E of them that begin anew.
+# Legend: M games, E games that start an episode.
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -125,11 +124,11 @@ class Chance:
         self.keys, self.taken = np.zeros(games, np.uint64), np.zeros(games, np.uint64)
 
     def begin(self, games: NDArray[np.int64], keys: NDArray[np.uint64]) -> None:
-        """These games (E,) begin anew, with keys (E,) of their own."""
+        """Starts these games (E,) with new keys (E,)."""
         self.keys[games], self.taken[games] = keys, 0
 
     def uniform(self, games: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """The next number of these games, in [0, 1), (E,); None: of all, (M,)."""
+        """The next number of each of these games, in [0, 1), (E,); without `games`, of all, (M,)."""
         at = slice(None) if games is None else games
         self.taken[at] += np.uint64(1)
         bits = self.keys[at] + self.taken[at] * GOLDEN
@@ -139,5 +138,5 @@ class Chance:
         return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def integers(self, below: int, games: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """The next whole number of each, from 0 to below − 1."""
+        """The next whole number of each game, from 0 to below − 1."""
         return (self.uniform(games) * below).astype(np.int64)

@@ -1,6 +1,6 @@
-"""Bricks: a ball is kept in play by a paddle, and takes bricks out of a wall.
+"""Bricks: a paddle keeps a ball in play, and the ball removes bricks from a wall.
 
-Legend: M games, E of them that begin anew, C channels of a board.
+Legend: M games, E games that start an episode, C channels of a board.
 """
 
 import numpy as np
@@ -16,13 +16,12 @@ BOTTOM = SIDE - 1
 class Bricks(Board):
     """A paddle of one cell in the bottom row, a ball that moves by a cell along both axes, three rows of bricks.
 
-    The ball turns around at the sides and the top. A brick that it would enter is taken, with a reward of 1, and it
-    goes back up or down without entering; a brick right behind that one only turns it. In the bottom row the paddle
-    turns it, straight where it comes down on it, and sideways too where the paddle is where it was going; anywhere else
-    the game is lost. When all bricks are gone, a new wall stands there as soon as the ball is at the bottom. The ball
-    begins at the left or the right, on its way down. Channels: paddle, ball, where it was, bricks. It has no levels.
-
-    Source: in the manner of MinAtar's Breakout (Young & Tian 2019).
+    The ball bounces off the sides and the top. If it would enter a brick, the brick is removed, with a reward of 1, and
+    the ball turns back vertically without entering; a brick right behind that one only turns it. In the bottom row the
+    paddle turns the ball: vertically if the ball comes down on the paddle, and also sideways if the paddle is at the
+    cell that the ball would enter. Otherwise the game is lost. After the last brick, a new wall appears as soon as the
+    ball is at the bottom. The ball begins at the left or the right, on its way down. Channels: paddle, ball, its last
+    place, bricks. It has no levels. Source: in the manner of MinAtar's Breakout (Young & Tian 2019).
     """
 
     actions = (NOTHING, LEFT, RIGHT)
@@ -40,7 +39,7 @@ class Bricks(Board):
     }
 
     def begin(self, games: Whole) -> None:
-        """The ball stands at a side, in the lowest row of the wall; down and right are 1 or −1."""
+        """Places the ball at a side, in the lowest row of the wall; down and right are 1 or −1."""
         now, at_right = self.now, self.chance.integers(2, games)
         now["paddle"][games] = 4
         now["row"][games] = now["was_row"][games] = 3

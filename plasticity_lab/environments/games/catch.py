@@ -1,6 +1,6 @@
-"""Catch: a ball falls from a random column, and a paddle at the bottom is moved to be where it lands.
+"""Catch: a ball falls from a random column, and a paddle at the bottom must be at the column of its landing.
 
-Legend: M copies, E of them that begin anew, S pixels of a screen's side.
+Legend: M copies, E copies that start an episode, S pixels of a screen's side.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,27 +15,26 @@ from plasticity_lab.environments.body import Body, Saved
 ROWS, COLUMNS = 10, 5
 STEPS_A_BALL = ROWS - 1
 BALLS = 10
-"""Of an episode, unless somebody says otherwise."""
+"""Default number of balls in an episode."""
 SCREEN = 84
-"""Pixels of a rendered board's side: those of an Atari game as agents are shown it."""
+"""Pixels of a rendered board's side, as in an Atari observation."""
 FRAMES = 4
-"""Rendered, as many make an observation, as of an Atari game."""
+"""Rendered frames in an observation, as for an Atari game."""
 WHITE = 255
-"""Of ball and paddle; all else is 0."""
+"""Value of ball and paddle; all other cells are 0."""
 
 
 class Catch:
     """M games of `balls` balls each.  An action moves the paddle left (0), leaves it (1) or moves it right (2).
 
-    First the paddle moves, by a cell and not beyond the board, then the ball falls by one. Where it reaches the bottom
-    the reward is 1 if the paddle is there and −1 if not; every other reward is 0. The next ball then stands in the top
-    row already, and the paddle stays where it is; the last ball terminates. An observation is the board, (1, 10, 5)
-    uint8, or rendered at 84 × 84. The best policy earns `balls`: no column is farther than a ball takes to fall.
+    First the paddle moves by one cell, limited to the board, then the ball falls by one. When the ball reaches the
+    bottom, the reward is 1 if the paddle is there and −1 if not; all other rewards are 0. The next ball is then in the
+    top row already, and the paddle stays at its place; the last ball terminates. An observation is the board, (1, 10,
+    5) uint8, or rendered at 84 × 84. The best policy earns `balls`, since the paddle can reach every column during a
+    fall. The columns of all balls of an episode are drawn when it begins, so no generator is kept.
 
-    The columns of all balls of an episode are drawn when it begins, so no generator is kept.
-
-    Source: Osband et al. 2020, bsuite's Catch, whose episodes have one ball of nine steps (balls=1). There nothing is
-    bootstrapped by returns of nine steps or more; with several balls it is.
+    Source: Osband et al. 2020, bsuite's Catch: an episode is one ball of nine steps (balls=1). With one ball, returns
+    of nine steps or more never bootstrap; with several balls they do.
     """
 
     def __init__(self, copies: int, balls: int = BALLS, rendered: bool = False) -> None:
@@ -44,11 +43,11 @@ class Catch:
         self.paddle = np.full(copies, COLUMNS // 2, np.int8)
         self._every = np.arange(copies)
         side = np.arange(SCREEN)
-        # Which cell a pixel shows.
+        # The cell that each pixel shows.
         self._pixels = (side * ROWS // SCREEN, side * COLUMNS // SCREEN) if rendered else None
 
     def start(self, copies: NDArray[np.int64], streams: Sequence[np.random.Generator]) -> NDArray[np.uint8]:
-        """Begins these copies (E,) anew; their boards, (E, 1, 10, 5) or (E, 1, 84, 84)."""
+        """Starts an episode in these copies (E,); returns their boards, (E, 1, 10, 5) or (E, 1, 84, 84)."""
         balls = self.columns.shape[1]
         self.columns[copies] = np.stack([stream.integers(COLUMNS, size=balls) for stream in streams])
         self.ball[copies], self.row[copies], self.paddle[copies] = 0, 0, COLUMNS // 2
@@ -57,7 +56,7 @@ class Catch:
     def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.bool_]]:
         """Moves paddles and balls, actions (M,): boards (M, 1, ...), rewards (M,), which terminated (M,)."""
         self.paddle = np.clip(self.paddle + actions - 1, 0, COLUMNS - 1).astype(np.int8)
-        # A game that has terminated goes on with its last ball.
+        # A game that has terminated continues with its last ball.
         self.row = np.minimum(self.row + 1, ROWS - 1).astype(np.int8)
         landed = self.row == ROWS - 1
         caught = self.columns[self._every, self.ball] == self.paddle

@@ -1,6 +1,6 @@
-"""Crossing: a walker crosses a road of eight lanes, over and over.
+"""Crossing: a walker crosses a road of eight lanes, again and again.
 
-Legend: M games, E of them that begin anew, L lanes, C channels of a board.
+Legend: M games, E games that start an episode, L lanes, C channels of a board.
 """
 
 import numpy as np
@@ -9,26 +9,25 @@ from numpy.typing import NDArray
 from plasticity_lab.environments.games.board import DOWN, NOTHING, SIDE, UP, Bits, Board, Whole, moved
 
 LANES = np.arange(1, 9)
-"""The rows in which a car drives each."""
+"""The rows of the lanes; each has one car."""
 COLUMN = 4
-"""The walker's."""
+"""The column of the walker."""
 BOTTOM = SIDE - 1
 RESTING = 3
-"""Steps from one step of the walker to the next."""
+"""Steps between two moves of the walker."""
 SLOWEST = 5
-"""Steps from one move of a slow car to the next; a fast one moves in every step."""
+"""Steps between two moves of the slowest car; the fastest one moves in every step."""
 
 
 class Crossing(Board):
-    """A walker in the fifth column, and a car in each of eight lanes; reaching the far side is worth 1.
+    """A walker in the fifth column, and a car in each of eight lanes; reaching the far side has a reward of 1.
 
     The walker moves up or down by a row at most every third step. A car moves by a column every 1 to 5 steps, to the
-    left or to the right, and comes back on the other side. Where they meet, the walker is back at the bottom. Whoever
-    has crossed is back there too, and all cars have new speeds and directions. Nothing ends the game but its limit of
-    steps. With `ramping`, cars are faster after each crossing: the slowest moves every 5, 4, 3, 3 … steps. Channels:
-    walker, cars, and behind each car where it was, in a channel for each of its five speeds.
-
-    Source: in the manner of MinAtar's Freeway (Young & Tian 2019).
+    left or to the right, and comes back on the other side. After a collision the walker is back at the bottom. After a
+    crossing it is there too, and all cars have new speeds and directions. Only the limit on steps ends the game. With
+    `ramping`, cars are faster after each crossing: the slowest moves every 5, 4, 3, 3 … steps. Channels: walker, cars,
+    and the last place of each car, in a channel for each of its five speeds. Source: in the manner of MinAtar's Freeway
+    (Young & Tian 2019).
     """
 
     actions = (NOTHING, UP, DOWN)
@@ -68,14 +67,14 @@ class Crossing(Board):
         now["walker"] = np.where(hit | self._met(), BOTTOM, now["walker"])
 
     def draw(self, boards: Bits) -> None:
-        """Walker, cars, where they were."""
+        """Marks the walker, the cars, and their last places."""
         now, games, lanes = self.now, self.every[:, None], LANES[None]
         boards[self.every, 0, now["walker"], COLUMN] = True
         boards[games, 1, lanes, now["columns"]] = True
         boards[games, 1 + now["every"], lanes, (now["columns"] - now["right"]) % SIDE] = True
 
     def _met(self) -> Bits:
-        """Whether a car is where the walker is, (M,)."""
+        """Whether a car is in the walker's cell, (M,)."""
         there = (self.now["columns"] == COLUMN) & (self.now["walker"][:, None] == LANES)
         return there.any(axis=1)
 

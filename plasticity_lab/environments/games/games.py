@@ -1,6 +1,6 @@
 """The games on boards as bodies: bricks, invaders, crossing, gathering, each in two forms.
 
-A newcomer is a module with a `Board` and a line in `GAMES`.
+A new game is a module with a `Board` and a line in `GAMES`.
 """
 
 from functools import partial
@@ -18,19 +18,19 @@ from plasticity_lab.errors import ConfigError
 
 GAMES: dict[str, type[Board]] = {"bricks": Bricks, "invaders": Invaders, "crossing": Crossing, "gathering": Gathering}
 MOST_CHANNELS = max(len(game.channels) for game in GAMES.values())
-"""Of the game with most: as many show all of them where they follow one another."""
+"""Channels of the game with the most. All games have this many if they follow one another in one network."""
 MAX_STEPS = 1_000
-"""After which a game is broken off."""
+"""Limit on the steps of an episode."""
 FULL = "_full"
-"""What the name of a game ends with in the form that all have alike."""
+"""Suffix of a game's name in the form with all actions and channels."""
 STICKY, RAMPING = 0.1, True
-"""Unless somebody says otherwise, as MinAtar has them."""
+"""Default settings, as in MinAtar."""
 
 
 def game(name: str, full: bool = False, sticky: float = STICKY, ramping: bool = RAMPING) -> Body:
-    """A game as a body, "bricks", or with all actions and as many channels as any game has, "bricks_full".
+    """A game as a body: "bricks", or with all actions and as many channels as any game has, "bricks_full".
 
-    Raises ConfigError where there is no such game.
+    Raises ConfigError if there is no game of that name.
     """
     if name not in GAMES:
         raise ConfigError(f"There is no game '{name}'; there are {', '.join(GAMES)}.")
@@ -56,11 +56,11 @@ SIGNS = {
     "crossing": "WC12345",
     "gathering": "GE~$",
 }
-"""Of each game's channels, in their order."""
+"""The letters of each game's channels, in their order."""
 
 
 def frame(name: str, board: NDArray[np.uint8]) -> str:
-    """A game's board (C, 10, 10) as ten lines; where several things are, the channel that comes first is shown."""
+    """A game's board (C, 10, 10) as ten lines; if a cell has several objects, the first channel is shown."""
     signs = np.full(board.shape[1:], EMPTY)
     for channel in reversed(range(len(SIGNS[name]))):
         signs[board[channel] > 0] = SIGNS[name][channel]
@@ -68,5 +68,5 @@ def frame(name: str, board: NDArray[np.uint8]) -> str:
 
 
 def legend(name: str) -> str:
-    """What the letters of a game mean."""
+    """The meaning of a game's letters."""
     return ", ".join(f"{sign} {thing}" for sign, thing in zip(SIGNS[name], GAMES[name].channels, strict=True))

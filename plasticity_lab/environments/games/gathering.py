@@ -1,6 +1,6 @@
-"""Gathering: gold and enemies cross the board; the one is picked up, the others are avoided.
+"""Gathering: gold and enemies cross the board; the gatherer collects gold and avoids enemies.
 
-Legend: M games, E of them that begin anew, L lanes, C channels of a board.
+Legend: M games, E games that start an episode, L lanes, C channels of a board.
 """
 
 import numpy as np
@@ -9,24 +9,23 @@ from numpy.typing import NDArray
 from plasticity_lab.environments.games.board import DOWN, LEFT, NOTHING, RIGHT, SIDE, UP, Bits, Board, Whole, moved
 
 LANES = np.arange(1, 9)
-"""The rows in which one thing can be each."""
+"""The rows of the lanes; each has at most one object."""
 SPAWNING, MOVING = 10, 5
-"""Steps from one thing to the next, and from one of their moves to the next, at first."""
+"""Steps between two new objects, and between two of their moves, at first."""
 LEVEL = 100
 """Steps of a level."""
 GOLD = 1 / 3
-"""How likely a thing is gold."""
+"""The probability that an object is gold."""
 
 
 class Gathering(Board):
-    """A gatherer anywhere in rows 1 to 8, and a thing at most in each of these rows: gold, worth 1, or an enemy.
+    """A gatherer anywhere in rows 1 to 8, and at most one object in each of these rows: gold, worth 1, or an enemy.
 
-    Every ten steps a thing comes in at a side, in a free row, and every five steps all move by a column, until they are
-    gone at the other side. The gatherer moves by a cell in each step. Meeting gold picks it up; meeting an enemy loses
-    the game. With `ramping`, after each 100 steps things come a step sooner, down to each step, and after each 200 they
-    move a step sooner too. Channels: gatherer, enemies, where things were, gold.
-
-    Source: in the manner of MinAtar's Asterix (Young & Tian 2019).
+    Every ten steps an object enters at a side, in a free row. Every five steps all objects move by a column, until they
+    leave at the other side. The gatherer moves by a cell in each step. It collects gold in its cell; an enemy there
+    loses the game. With `ramping`, the interval between new objects is one step shorter after each 100 steps, down to
+    1. The interval between moves is one step shorter after each 200. Channels: gatherer, enemies, last places of
+    objects, gold. Source: in the manner of MinAtar's Asterix (Young & Tian 2019).
     """
 
     actions = (NOTHING, LEFT, UP, RIGHT, DOWN)
@@ -44,13 +43,13 @@ class Gathering(Board):
     }
 
     def begin(self, games: Whole) -> None:
-        """The gatherer stands in the middle, and nothing is there."""
+        """Places the gatherer in the middle, without objects."""
         now = self.now
         now["row"][games] = now["column"][games] = SIDE // 2
         now["until_spawn"][games], now["until_move"][games] = SPAWNING - 1, MOVING - 1
 
     def move(self, actions: Whole, rewards: NDArray[np.float64], lost: Bits) -> None:
-        """A thing comes in, the gatherer moves, things move."""
+        """A new object may enter, the gatherer moves, objects move."""
         now = self.now
         level = now["steps"] // LEVEL if self.ramping else np.zeros_like(now["steps"])
         spawns = now["until_spawn"] == 0
@@ -79,7 +78,7 @@ class Gathering(Board):
         boards[games[within], 2, rows[within], before[within]] = True
 
     def _spawn(self, games: Whole) -> None:
-        """A thing comes in, in a free row of each of these games (E,); where none is free, nothing does."""
+        """Adds an object in a free row of each of these games (E,); games without a free row get none."""
         now = self.now
         from_left, gold = self.chance.integers(2, games) == 1, self.chance.uniform(games) < GOLD
         free = ~now["there"][games]
@@ -92,7 +91,7 @@ class Gathering(Board):
         now["right"][games, lane] = np.where(from_left[some], 1, -1)
 
     def _meet(self, rewards: NDArray[np.float64], lost: Bits) -> None:
-        """What is where the gatherer is."""
+        """Collects gold in the gatherer's cell, and marks games with an enemy there as lost."""
         now = self.now
         met = now["there"] & (now["columns"] == now["column"][:, None]) & (now["row"][:, None] == LANES)
         rewards += (met & now["gold"]).any(axis=1)

@@ -1,6 +1,6 @@
-"""Invaders: a block of aliens comes down, shooting, and a cannon shoots back.
+"""Invaders: a block of aliens comes down and shoots, and a cannon shoots back.
 
-Legend: M games, E of them that begin anew, C channels of a board.
+Legend: M games, E games that start an episode, C channels of a board.
 """
 
 import numpy as np
@@ -10,13 +10,13 @@ from plasticity_lab.environments.games.board import FIRE, LEFT, NOTHING, RIGHT, 
 
 BOTTOM = SIDE - 1
 BLOCK = (slice(0, 4), slice(2, 8))
-"""Where the aliens stand at first."""
+"""The first cells of the aliens."""
 SLOWEST, FASTEST = 12, 6
-"""Steps that the block rests between two moves, in the first wave and in the last."""
+"""Longest rest of the block between two moves, in steps: in the first wave and in the last."""
 RELOADING = 5
-"""Steps in which the cannon cannot fire again."""
+"""Steps after a shot before the cannon can fire again."""
 SHOOTING = 10
-"""Steps that the aliens rest between two shots."""
+"""Steps between two shots of the aliens."""
 
 
 class Invaders(Board):
@@ -24,12 +24,11 @@ class Invaders(Board):
 
     The block moves sideways by a column; at a side it moves down by a row instead and turns around. Between two moves
     it rests for as many steps as there are aliens left, and for 12 at most. Between two shots the aliens rest for ten
-    steps; the lowest alien of the column that is nearest to the cannon shoots. The cannon rests for five. Shots fly by
-    a cell a step. The game is lost where a shot or an alien meets the cannon, or an alien should move below the bottom.
-    When all are shot the next block comes; with `ramping` the block's longest rest is a step shorter then, down to 6.
-    Channels: cannon, aliens, whether they move to the left, to the right, shots of the cannon, shots of aliens.
-
-    Source: in the manner of MinAtar's Space Invaders (Young & Tian 2019), where each of these rests is a step shorter.
+    steps; the lowest alien in the column nearest to the cannon shoots. The cannon rests for five. Shots move by one
+    cell per step. The game is lost if a shot or an alien meets the cannon, or if an alien would move below the bottom.
+    After all aliens are shot, the next block comes; with `ramping` the block's longest rest is then a step shorter,
+    down to 6. Channels: cannon, aliens, aliens that move left, aliens that move right, shots of the cannon, shots of
+    aliens. Source: in the manner of MinAtar's Space Invaders (Young & Tian 2019); its rests are a step shorter.
     """
 
     actions = (NOTHING, LEFT, RIGHT, FIRE)
@@ -56,7 +55,7 @@ class Invaders(Board):
         now["aliens"][games] = _block()
 
     def move(self, actions: Whole, rewards: NDArray[np.float64], lost: Bits) -> None:
-        """The cannon, all shots, the aliens, what is hit."""
+        """Moves the cannon, all shots and the aliens, then resolves hits."""
         now, every = self.now, self.every
         fires = (actions == FIRE) & (now["until_loaded"] == 0)
         now["own"][every[fires], BOTTOM, now["cannon"][fires]] = True
@@ -77,7 +76,7 @@ class Invaders(Board):
         now["aliens"][cleared] = _block()
 
     def draw(self, boards: Bits) -> None:
-        """Cannon, aliens and which way they go, shots."""
+        """Marks the cannon, the aliens with their direction, and the shots."""
         now, goes_right = self.now, (self.now["right"] > 0)[:, None, None]
         boards[self.every, 0, BOTTOM, now["cannon"]] = True
         boards[:, 1] = now["aliens"]
@@ -86,7 +85,7 @@ class Invaders(Board):
         boards[:, 4], boards[:, 5] = now["own"], now["theirs"]
 
     def _advance(self, lost: Bits) -> None:
-        """The block moves where it is time."""
+        """Moves the block if its rest is over."""
         now = self.now
         time = now["until_move"] == 0
         left = np.minimum(now["aliens"].sum(axis=(1, 2)), now["slowest"])
@@ -105,7 +104,7 @@ class Invaders(Board):
             now["aliens"][games] = _shifted(now["aliens"][games], **shift)
 
     def _shoot(self) -> None:
-        """The alien nearest to the cannon shoots where it is time: of two columns alike the left one."""
+        """If the aliens' rest is over, the alien nearest to the cannon shoots; the left column wins a tie."""
         now = self.now
         time = now["until_shot"] == 0
         now["until_shot"] = np.where(time, SHOOTING, now["until_shot"] - 1)
@@ -127,7 +126,7 @@ def _block() -> Bits:
 
 
 def _shifted(cells: Bits, up: int = 0, left: int = 0) -> Bits:
-    """Boards (M, 10, 10) moved by a cell; what leaves them is gone."""
+    """Boards (M, 10, 10) moved by a cell; cells that leave the board are dropped."""
     found = np.zeros_like(cells)
     if up:
         rows, from_rows = (slice(0, -1), slice(1, None)) if up > 0 else (slice(1, None), slice(0, -1))

@@ -1,4 +1,4 @@
-"""What random actions and the scripted policies earn in each game: by what an agent's returns become scores."""
+"""The returns of random actions and of scripted policies in each game, which normalise an agent's scores."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,11 +13,11 @@ from plasticity_lab.environments.games.games import GAMES, RAMPING, STICKY, game
 from plasticity_lab.randomness.host import host_stream
 
 Act = Callable[[NDArray[Any]], NDArray[np.int64]]
-"""Boards (K, 1, C, 10, 10) → actions of the game's own, (K, 1)."""
+"""Boards (K, 1, C, 10, 10) → indices into the game's actions, (K, 1)."""
 
 
 def act_of(name: str, policy: str, seed: int) -> Act:
-    """How a policy acts in a game.  policy: scripted or random. seed: of random actions."""
+    """A policy of a game as a function.  policy: scripted or random. seed: for random actions."""
     known = GAMES[name].actions
     place = np.zeros(len(ACTIONS), np.int64)
     place[list(known)] = range(len(known))
@@ -28,7 +28,7 @@ def act_of(name: str, policy: str, seed: int) -> Act:
 
 
 def returns_of(name: str, policy: str, episodes: int, seed: int) -> NDArray[np.float64]:
-    """The returns of the first episode of that many environments each, with the usual settings, (episodes,)."""
+    """The return of the first episode in each of `episodes` environments, with default settings, (episodes,)."""
     environments = Environments(game(name), range(seed, seed + episodes), 1, 0, purpose="scores")
     act, found = act_of(name, policy, seed), np.full(episodes, np.nan)
     while np.isnan(found).any():
@@ -39,7 +39,7 @@ def returns_of(name: str, policy: str, episodes: int, seed: int) -> NDArray[np.f
 
 
 def scores(episodes: int, seed: int) -> list[dict[str, Any]]:
-    """A line for each game: means and standard errors of random and scripted returns, and what they are of."""
+    """A line for each game: means and standard errors of random and scripted returns, with the game's settings."""
     lines = []
     for name in GAMES:
         line: dict[str, Any] = {"game": name, "version": game(name).version, "sticky": STICKY, "ramping": RAMPING}
@@ -53,29 +53,29 @@ def scores(episodes: int, seed: int) -> list[dict[str, Any]]:
     return lines
 
 
-# A policy for each game that reads the board alone: what an agent's score can be measured by.
+# A policy for each game that reads only the board, as a reference for an agent's score.
 #
-# They are short, and far from the best there can be. Legend: M games, C channels of a board.
+# They are short, and far from optimal. Legend: M games, C channels of a board.
 
 Boards = NDArray[np.bool_]
 Actions = NDArray[np.int64]
 Policy = Callable[[Boards], Actions]
-"""Boards (M, C, 10, 10), True where something is → actions of `ACTIONS`, (M,)."""
+"""Boards (M, C, 10, 10), True for cells with an object → actions of `ACTIONS`, (M,)."""
 BOTTOM = SIDE - 1
 AHEAD = 3
-"""Steps that invaders' shots are seen ahead."""
+"""Steps that the policy looks ahead for invaders' shots."""
 BESIDE = ((NOTHING, 0, 0), (LEFT, 0, -1), (RIGHT, 0, 1), (UP, -1, 0), (DOWN, 1, 0))
 """Actions, and by how many rows and columns they move."""
 
 
 def bricks(boards: Boards) -> Actions:
-    """Goes below the place where the ball will be, one step ahead."""
+    """Moves below the ball's next place, one step ahead."""
     paddle, ball, before = (_column(boards[:, channel]) for channel in (0, 1, 2))
     return _towards(paddle, np.clip(2 * ball - before, 0, BOTTOM))
 
 
 def invaders(boards: Boards) -> Actions:
-    """Leaves a column in which a shot comes; else goes below the nearest column of aliens and fires."""
+    """Leaves a column with an incoming shot; otherwise moves below the nearest column of aliens and fires."""
     cannon, games = _column(boards[:, 0]), np.arange(len(boards))
     shots: Boards = np.logical_or.reduce(boards[:, 5, BOTTOM - AHEAD : BOTTOM], axis=1)
     columns = np.arange(SIDE)
@@ -90,7 +90,7 @@ def invaders(boards: Boards) -> Actions:
 
 
 def crossing(boards: Boards) -> Actions:
-    """Goes up, unless a car is in the walker's column there, or beside it and on its way."""
+    """Moves up, unless a car in the next row is in the walker's column, or is adjacent to it and approaching."""
     games, row = np.arange(len(boards)), boards[:, 0].any(axis=2).argmax(axis=1)
     ahead = np.maximum(row - 1, 0)
     car = _column(boards[games, 1, ahead])
@@ -102,7 +102,9 @@ def crossing(boards: Boards) -> Actions:
 
 
 def gathering(boards: Boards) -> Actions:
-    """Goes towards the nearest gold, or to the middle, by cells on which no enemy is or can be in the next step."""
+    """Moves towards the nearest gold, or to the middle; avoids cells that an enemy occupies or can reach in the next
+    step.
+    """
     games, rows = np.arange(len(boards)), np.arange(SIDE)
     gatherer = boards[:, 0].reshape(len(boards), -1).argmax(axis=1)
     row, column = gatherer // SIDE, gatherer % SIDE
@@ -133,7 +135,7 @@ POLICIES: Mapping[str, Policy] = {
 
 
 def _column(cells: Boards) -> Actions:
-    """Of the one cell in which something is, (M,): cells (M, 10, 10), or of one row (M, 10)."""
+    """The column of the only marked cell, (M,): cells (M, 10, 10), or one row (M, 10)."""
     return (cells.any(axis=1) if cells.ndim == 3 else cells).argmax(axis=1)
 
 

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from plasticity_lab.environments.mujoco.physics import Noise, Outcome, Reading, squared
 
 TORSO = 1  # the body after the world
-HEIGHTS = (0.2, 1.0)  # of the torso, within which it has not fallen
+HEIGHTS = (0.2, 1.0)  # bounds of the torso's height before a fall or a flight
 
 
 @dataclass(frozen=True)
 class Ant:
-    """Rewarded with 1 and its speed, less 0.5 · |action|² and the cost of contacts; a fall or a flight terminates.
+    """The reward is 1 plus the speed, minus 0.5 · |action|² and the cost of contacts; a fall or a flight terminates.
 
-    contact_forces: whether they are shown and cost 0.0005 · |force|², each cut off at ±1, as from v5 on.
-    paid_when_fallen: whether the step that ends an episode is rewarded with 1 as well, as up to v4.
+    contact_forces: whether they are observed and cost 0.0005 · |force|², each clipped at ±1, as in v5.
+    paid_when_fallen: whether the last step of an episode also has the reward of 1, as up to v4.
     """
 
     contact_forces: bool = True
@@ -31,11 +31,11 @@ class Ant:
         return stream.uniform(-0.1, 0.1, positions), 0.1 * stream.standard_normal(velocities)
 
     def place(self, model: mujoco.MjModel, now: Reading) -> NDArray[np.float64]:
-        """The torso's, as MuJoCo's last step has computed it: one of its steps behind the positions of joints."""
+        """The torso's, from MuJoCo's last step: one of its steps behind the positions of joints."""
         return now["xpos"][:, TORSO, 0].copy()
 
     def observation(self, now: Reading) -> NDArray[np.float64]:
-        """All but the first two positions, and the contact forces on each body but the world."""
+        """All positions except the first two, the velocities, and the contact forces on each body except the world."""
         shown = [now["qpos"][:, 2:], now["qvel"]]
         if self.contact_forces:
             forces = np.clip(now["cfrc_ext"][:, 1:], -1.0, 1.0)
@@ -43,7 +43,7 @@ class Ant:
         return np.concatenate(shown, axis=1)
 
     def outcome(self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading) -> Outcome:
-        """Rewards, and which have fallen, flown too high, or lost a finite state."""
+        """Rewards, and which copies have fallen, flown too high, or lost a finite state."""
         height = now["qpos"][:, 2]
         stands = (HEIGHTS[0] <= height) & (height <= HEIGHTS[1])
         stands &= np.isfinite(np.concatenate((now["qpos"], now["qvel"]), axis=1)).all(axis=1)

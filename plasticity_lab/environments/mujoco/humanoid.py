@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 
 from plasticity_lab.environments.mujoco.physics import Noise, Outcome, Reading, squared
 
-HEIGHTS = (1.0, 2.0)  # of the torso, within which it has not fallen
+HEIGHTS = (1.0, 2.0)  # bounds of the torso's height before a fall
 SHOWN = ("qpos", "qvel", "cinert", "cvel", "qfrc_actuator", "cfrc_ext")
 SKIPPED = {"qpos": 2, "cinert": 1, "cvel": 1, "qfrc_actuator": 6, "cfrc_ext": 1}
-"""How many of the first rows of each are left out: where it is, the world's body, and the torso, which has no motor."""
+"""Number of first rows to skip: the place, the world's body, and the torso, which has no motor."""
 
 
 @dataclass(frozen=True)
 class Humanoid:
-    """Rewarded with 5 and 1.25 · its speed, less 0.1 · |action|² and the cost of contacts; a fall terminates.
+    """The reward is 5 plus 1.25 · the speed, minus 0.1 · |action|² and the cost of contacts; a fall terminates.
 
-    of_v4: shows the rows of the world and of the torso's motors too, which are always 0; contacts cost nothing, and the
-    step that ends an episode is rewarded with 5 as well.
+    of_v4: observes the rows of the world and of the torso's motors too, which are always 0; contacts cost nothing, and
+    the last step of an episode also has the reward of 5.
     """
 
     of_v4: bool = False
@@ -33,13 +33,15 @@ class Humanoid:
         return stream.uniform(-1e-2, 1e-2, positions), stream.uniform(-1e-2, 1e-2, velocities)
 
     def place(self, model: mujoco.MjModel, now: Reading) -> NDArray[np.float64]:
-        """That of the centre of mass; one copy after the other, because Gymnasium's sum has an order of its own."""
+        """The position of the centre of mass; one copy after the other, to use the same order of summation as
+        Gymnasium.
+        """
         mass = model.body_mass
         moments = [np.einsum("b,bj->j", mass, bodies)[0] for bodies in now["xipos"]]
         return np.array(moments) / mass.sum()
 
     def observation(self, now: Reading) -> NDArray[np.float64]:
-        """Positions and velocities; inertia and velocity of each body; what the motors do; and contact forces."""
+        """Positions and velocities; inertia and velocity of each body; the motors' forces; and contact forces."""
         shown = []
         for name in SHOWN:
             skipped = SKIPPED.get(name, 0) if name == "qpos" or not self.of_v4 else 0
@@ -48,7 +50,7 @@ class Humanoid:
         return np.concatenate(shown, axis=1)
 
     def outcome(self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading) -> Outcome:
-        """Rewards, and which have fallen or flown too high.  The cost is of what MuJoCo was given: float64."""
+        """Rewards, and which copies have fallen or flown too high.  The cost uses MuJoCo's controls: float64."""
         height = now["qpos"][:, 2]
         stands = (HEIGHTS[0] < height) & (height < HEIGHTS[1])
         costs = 0.1 * squared(now["ctrl"])

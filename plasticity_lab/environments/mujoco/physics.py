@@ -16,24 +16,25 @@ from numpy.typing import NDArray
 
 from plasticity_lab.errors import ConfigError
 
-# MuJoCo writes its warnings to the terminal and to a file in the current folder, unless someone hears them. That a
-# state was lost is read from their counters instead (`Physics.advance`).
+# MuJoCo writes its warnings to the terminal and to a file in the current folder, unless a handler is set. Lost states
+# are read from the counters of warnings instead (`Physics.advance`).
 if mujoco.get_mju_user_warning() is None:
     mujoco.set_mju_user_warning(lambda text: None)
 
 SAVED = int(mujoco.mjtState.mjSTATE_FULLPHYSICS | mujoco.mjtState.mjSTATE_WARMSTART)
-"""All that mj_step reads of data, except for the controls, which are set before each: every other field it computes."""
+"""The data that mj_step reads, except for the controls, which are set before each step. It computes all other
+fields."""
 LOST = slice(int(mujoco.mjtWarning.mjWARN_BADQPOS), int(mujoco.mjtWarning.mjWARN_BADQACC) + 1)
-"""The counters of warnings after which MuJoCo has put data back to the model's first state."""
+"""The counters of warnings that come with a reset of the data to the model's first state."""
 
 Noise = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Distances of positions and velocities from the model's first state."""
+"""Differences of positions and velocities from the model's first state."""
 Outcome = tuple[NDArray[np.float64], NDArray[np.bool_]]
 """Rewards, and which copies terminated, (M,) each."""
 
 
 class Reading(dict[str, NDArray[Any]]):
-    """Fields of the data of some copies, name → (E, ...): copies, each gathered when it is first asked for."""
+    """Fields of the data of some copies, name → (E, ...): copies of the arrays, each gathered at its first use."""
 
     def __init__(
         self, data: Sequence[mujoco.MjData], views: dict[str, list[NDArray[Any]]], copies: Sequence[int] | None
@@ -51,10 +52,10 @@ class Reading(dict[str, NDArray[Any]]):
 
 
 class Physics:
-    """M copies of a model of Gymnasium's.  Raises ConfigError if Gymnasium has none of that name.
+    """M copies of one of Gymnasium's models.  Raises ConfigError if Gymnasium has no model of that name.
 
-    No copy reads another's data, and a model is never written to after it was loaded: copies with another friction
-    stand on models of their own.
+    No copy reads another's data, and a model is never changed after it was loaded: copies with different friction have
+    separate models.
     """
 
     def __init__(self, file: str, copies: int) -> None:
@@ -68,8 +69,8 @@ class Physics:
     def scale_friction(self, factors: Sequence[float]) -> None:
         """Multiplies the sliding friction of every geom by a copy's factor (M,), from the next start or step on.
 
-        Of every geom, because a contact takes the larger friction of the two that touch: a slippery floor alone changes
-        nothing. Raises ConfigError unless each factor is finite and at least 0.
+        It applies to every geom, because a contact uses the larger friction of its two geoms: a slippery floor alone
+        changes nothing. Raises ConfigError unless each factor is finite and at least 0.
         """
         models: dict[float, mujoco.MjModel] = {}
         for factor in factors:
@@ -81,9 +82,9 @@ class Physics:
         self._models = [models[factor] for factor in factors]
 
     def start(self, at: int, positions: NDArray[np.float64], velocities: NDArray[np.float64]) -> None:
-        """Puts copy `at` there, (Q,) and (V,) away from the model's first state, with everything else at its first.
+        """Sets copy `at` to the model's first state plus these positions (Q,) and velocities (V,).
 
-        Where MuJoCo raises, its positions are no numbers: it shows so, and breaks in the next step.
+        If MuJoCo raises, its positions become NaN: the observation shows it, and the copy breaks in the next step.
         """
         model, data = self._models[at], self._data[at]
         mujoco.mj_resetData(model, data)
@@ -96,10 +97,10 @@ class Physics:
             data.qpos[:] = np.nan
 
     def advance(self, controls: NDArray[Any], times: int, contact_forces: bool) -> list[int]:
-        """`times` steps of every copy under its controls (M, U); the numbers of those that broke.
+        """`times` steps of every copy under its controls (M, U); returns the numbers of the copies that broke.
 
-        A copy breaks where MuJoCo raises, or meets a number that is not finite or huge, and puts it back to the model's
-        first state; the others go on. contact_forces: whether to compute cfrc_ext too, which a step leaves out.
+        A copy breaks if MuJoCo raises, or finds a number that is not finite or huge and resets it to the model's first
+        state. The others continue. contact_forces: whether to compute cfrc_ext too, which a step leaves out.
         """
         broke = set()
         step, compute_contact_forces = mujoco.mj_step, mujoco.mj_rnePostConstraint
@@ -117,25 +118,25 @@ class Physics:
         return sorted(broke)
 
     def reading(self, copies: Sequence[int] | None = None) -> Reading:
-        """What these copies' data hold now; of all where None."""
+        """The present data of these copies; None: all copies."""
         return Reading(self._data, self._views, copies)
 
     def state(self) -> NDArray[np.float64]:
-        """All that the next steps depend on, (M, ...)."""
+        """The complete state that the next steps depend on, (M, ...)."""
         states = np.empty((len(self._data), mujoco.mj_stateSize(self.model, SAVED)))
         for data, state in zip(self._data, states, strict=True):
             mujoco.mj_getState(self.model, data, state, SAVED)
         return states
 
     def load(self, states: NDArray[np.float64]) -> None:
-        """Goes back to what `state` gave.  Fields that a step computes are those of no step until the next one."""
+        """Restores a result of `state`.  Fields that a step computes are invalid until the next step."""
         for model, data, state in zip(self._models, self._data, states, strict=True):
             mujoco.mj_resetData(model, data)  # the counters of warnings too
             mujoco.mj_setState(model, data, state, SAVED)
 
 
 def _models() -> Path:
-    """The folder of Gymnasium's models, found without importing it.  Raises ConfigError if there is none."""
+    """The folder of Gymnasium's models, found without importing it.  Raises ConfigError if it does not exist."""
     found = importlib.util.find_spec("gymnasium")
     folder = Path(found.origin).parent / "envs/mujoco/assets" if found and found.origin else None
     if folder is None or not folder.is_dir():
@@ -146,8 +147,8 @@ def _models() -> Path:
 
 
 def squared(values: NDArray[Any]) -> NDArray[Any]:
-    """The sum of the squares of what each copy has, (M, ...) → (M,), in the numbers' own precision.
+    """The sum of squares for each copy, (M, ...) → (M,), in the precision of the values.
 
-    Added up in the order in which NumPy adds those of one copy alone, so that M changes no bit.
+    The order of summation equals NumPy's for one copy alone, so the bits do not depend on M.
     """
     return np.square(values).reshape(len(values), -1).sum(axis=1)

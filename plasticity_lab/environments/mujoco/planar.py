@@ -11,7 +11,7 @@ from plasticity_lab.environments.mujoco.physics import Noise, Outcome, Reading, 
 
 
 class Planar:
-    """What the three have in common: speed is measured by the first position, which an observation leaves out."""
+    """The base class of the three: the first position gives the speed, and an observation leaves it out."""
 
     contact_forces = False
 
@@ -22,7 +22,7 @@ class Planar:
 
 @dataclass(frozen=True)
 class HalfCheetah(Planar):
-    """Rewarded with its speed less 0.1 · |action|²; it never terminates."""
+    """The reward is the speed minus 0.1 · |action|²; it never terminates."""
 
     file: str = "half_cheetah.xml"
     frame_skip: int = 5
@@ -32,20 +32,20 @@ class HalfCheetah(Planar):
         return stream.uniform(-0.1, 0.1, positions), 0.1 * stream.standard_normal(velocities)
 
     def observation(self, now: Reading) -> NDArray[np.float64]:
-        """All but the first position."""
+        """All positions except the first, and the velocities."""
         return np.concatenate((now["qpos"][:, 1:], now["qvel"]), axis=1)
 
     def outcome(self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading) -> Outcome:
-        """Rewards, and that none terminated."""
+        """Rewards, and False for all copies."""
         return speed - 0.1 * squared(actions), np.zeros(len(speed), np.bool_)
 
 
 @dataclass(frozen=True)
 class Legged(Planar):
-    """Hopper and Walker2d: rewarded with 1 and their speed less 0.001 · |action|²; they terminate where they fall.
+    """Hopper and Walker2d: the reward is 1 plus the speed minus 0.001 · |action|²; a fall terminates.
 
-    heights, angles: within which they have not fallen. states: within which all other positions and all velocities must
-    lie too. paid_when_fallen: whether the step that ends an episode is rewarded with 1 as well, as up to v4.
+    heights, angles: bounds before a fall. states: bound of all other positions and of all velocities. paid_when_fallen:
+    whether the last step of an episode also has the reward of 1, as up to v4.
     """
 
     file: str
@@ -60,11 +60,11 @@ class Legged(Planar):
         return stream.uniform(-5e-3, 5e-3, positions), stream.uniform(-5e-3, 5e-3, velocities)
 
     def observation(self, now: Reading) -> NDArray[np.float64]:
-        """All but the first position; velocities are cut off at ±10."""
+        """All positions except the first, and the velocities clipped at ±10."""
         return np.concatenate((now["qpos"][:, 1:], np.clip(now["qvel"], -10, 10)), axis=1)
 
     def outcome(self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading) -> Outcome:
-        """Rewards, and which have fallen."""
+        """Rewards, and which copies have fallen."""
         height, angle = now["qpos"][:, 1], now["qpos"][:, 2]
         stands = (self.heights[0] < height) & (height < self.heights[1])
         stands &= (self.angles[0] < angle) & (angle < self.angles[1])

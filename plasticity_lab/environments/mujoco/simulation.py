@@ -1,6 +1,6 @@
-"""Copies of a MuJoCo body: MuJoCo moves them, and what they show, earn and survive is computed for all at once.
+"""Copies of a MuJoCo body: MuJoCo steps each one; observations, rewards and terminations are computed for all at once.
 
-Legend: M copies, E of them that begin anew, D numbers of an observation, A of an action.
+Legend: M copies, E copies that start an episode, D numbers of an observation, A of an action.
 """
 
 import math
@@ -21,7 +21,7 @@ from plasticity_lab.errors import PlasticityError
 
 
 class Rules(Protocol):
-    """What Gymnasium's class of a body computes from MuJoCo's numbers, in its order, so that the bits are its own."""
+    """The computations of a Gymnasium class from MuJoCo's numbers, in the same order, so that the bits are equal."""
 
     @property
     def file(self) -> str:
@@ -30,7 +30,7 @@ class Rules(Protocol):
 
     @property
     def frame_skip(self) -> int:
-        """MuJoCo's steps in one of ours."""
+        """Number of MuJoCo's steps in one of ours."""
         ...
 
     @property
@@ -39,15 +39,15 @@ class Rules(Protocol):
         ...
 
     def noise(self, stream: np.random.Generator, positions: int, velocities: int) -> Noise:
-        """How far from the model's first state an episode begins: of each position, of each velocity."""
+        """The initial differences from the model's first state: positions, velocities."""
         ...
 
     def place(self, model: mujoco.MjModel, now: Reading) -> NDArray[np.float64]:
-        """How far each copy has come, (E,): what its speed is measured by."""
+        """The distance that each copy has moved, (E,); its speed is computed from it."""
         ...
 
     def observation(self, now: Reading) -> NDArray[np.float64]:
-        """What each copy shows, (E, D)."""
+        """The observation of each copy, (E, D)."""
         ...
 
     def outcome(self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading) -> Outcome:
@@ -56,11 +56,11 @@ class Rules(Protocol):
 
 
 class MuJoCoBody:
-    """M copies of a MuJoCo body: the steps of Gymnasium's class of it, without its wrappers, bit for bit.
+    """M copies of a MuJoCo body: the steps of its Gymnasium class, without its wrappers, bit for bit.
 
-    Actions are taken as they come: MuJoCo clamps the forces, and the cost of an action counts it whole, as in
-    Gymnasium. Where a copy breaks (see `Physics.advance`; Gymnasium would go on from the model's first state without a
-    word), its reward is not a number and it terminates.
+    Actions are not clipped: MuJoCo clamps the forces, and the cost of an action uses its unclipped values, as in
+    Gymnasium. If a copy breaks (see `Physics.advance`), its reward is NaN and it terminates; Gymnasium would silently
+    continue from the model's first state.
     """
 
     def __init__(self, rules: Rules, copies: int) -> None:
@@ -69,7 +69,7 @@ class MuJoCoBody:
         self._place = np.zeros(copies)
 
     def check(self, name: str, low: Sequence[float], high: Sequence[float]) -> None:
-        """Raises PlasticityError if the model's actions are not those between these bounds (A,) each."""
+        """Raises PlasticityError if the bounds of the model's actions are not these, (A,) each."""
         bounds = self._physics.model.actuator_ctrlrange
         if not np.array_equal(bounds, np.array([low, high]).T):
             raise PlasticityError(
@@ -78,11 +78,11 @@ class MuJoCoBody:
             )
 
     def scale_friction(self, factors: NDArray[np.float64]) -> None:
-        """Multiplies the friction of all that each copy (M,) is made of and stands on."""
+        """Multiplies the friction of all geoms of each copy (M,), including the ground."""
         self._physics.scale_friction(factors.tolist())
 
     def start(self, copies: NDArray[np.int64], streams: Sequence[np.random.Generator]) -> NDArray[np.float32]:
-        """Begins these copies (E,) anew; their observations, (E, D)."""
+        """Starts an episode in these copies (E,); returns their observations, (E, D)."""
         model, begun = self._physics.model, copies.tolist()
         for at, stream in zip(begun, streams, strict=True):
             self._physics.start(at, *self._rules.noise(stream, model.nq, model.nv))
@@ -114,7 +114,7 @@ class MuJoCoBody:
         self._place = state["place"].copy()
 
 
-# Which rules each of Gymnasium's MuJoCo bodies has.
+# The rules of each of Gymnasium's MuJoCo bodies.
 
 _HOPPER = Legged("hopper.xml", heights=(0.7, math.inf), angles=(-0.2, 0.2), states=100.0)
 _WALKER = Legged("walker2d_v5.xml", heights=(0.8, 2.0), angles=(-1.0, 1.0))
@@ -131,4 +131,4 @@ RULES: dict[str, Rules] = {
     "ant_v4": Ant(contact_forces=False, paid_when_fallen=True),
     "humanoid_v4": Humanoid(of_v4=True),
 }
-"""By the body's name."""
+"""Rules by the body's name."""

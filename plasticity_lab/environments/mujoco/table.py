@@ -9,7 +9,7 @@ from plasticity_lab.errors import ConfigError
 def _built(name: str, copies: int) -> Simulation:
     """Copies of the body of that name.
 
-    Raises ConfigError if MuJoCo cannot be imported, and PlasticityError if its model is not the table's.
+    Raises ConfigError if MuJoCo cannot be imported, and PlasticityError if its model differs from the table.
     """
     try:
         import mujoco  # noqa: F401
@@ -56,4 +56,4 @@ MUJOCO_BODIES = (
     _row("ant_v4", "Ant-v4", 27, 8),
     _row("humanoid_v4", "Humanoid-v4", 376, 17, 0.4),
 )
-"""Returns under v4 and v5 cannot be compared, except for HalfCheetah's, whose rules are the same."""
+"""Returns under v4 and v5 cannot be compared, except for HalfCheetah: its rules are the same."""

@@ -1,9 +1,9 @@
-"""A process that steps its share of the copies for the one that has started it (see in_processes.py).
+"""A process that steps its share of the copies for the process that started it (see in_processes.py).
 
     python -m plasticity_lab.environments.processes LINE FILE
 
-Both are numbers of open files: a pipe, through which it is asked and answers, and the memory that they share. It ends
-when the other end of the pipe does.
+Both are numbers of open files: a pipe for requests and answers, and the shared memory. The process ends when the other
+end of the pipe is closed.
 """
 
 import pickle
@@ -16,11 +16,12 @@ from typing import Any
 from plasticity_lab.environments.processes.share import Share, Shared
 
 DEAF_TO = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
-"""What asks a worker to stop, and under Slurm reaches all its processes: it needs this one for its last checkpoint."""
+"""Signals that ask a worker to stop. Under Slurm they reach all its processes, but the last checkpoint needs this
+one."""
 
 
 def main() -> None:
-    """Builds its copies, and does with them what it is asked for, until nobody asks any more."""
+    """Builds its copies, and executes requests until the pipe is closed."""
     for number in DEAF_TO:
         signal.signal(number, signal.SIG_IGN)
     line, file = Connection(int(sys.argv[1])), int(sys.argv[2])
@@ -46,7 +47,7 @@ def main() -> None:
 
 
 def _done(share: Share, verb: str, arguments: list[Any]) -> Any:
-    """What a verb of `InProcesses` comes to for this share."""
+    """The result of a request of `InProcesses` for this share."""
     simulation: Any = share.simulation
     match verb:
         case "step":
@@ -63,7 +64,7 @@ def _done(share: Share, verb: str, arguments: list[Any]) -> Any:
 
 
 def _sendable(error: Exception) -> Exception:
-    """The error, or one that says the same where it cannot be sent as it is."""
+    """The error, or one with the same text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

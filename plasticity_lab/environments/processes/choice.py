@@ -1,4 +1,4 @@
-"""How many processes step the copies of a body: as many as asked for, or as measured to be faster."""
+"""The number of processes that step the copies of an environment: fixed, or chosen by a measurement."""
 
 import time
 from dataclasses import dataclass
@@ -11,14 +11,15 @@ from plasticity_lab.environments.processes.share import layout_of
 from plasticity_lab.randomness.host import host_stream
 
 LEAST_SECONDS = 1e-4
-"""Of a step of all copies, below which nobody could help: asking and answering take some 40 µs."""
+"""Seconds of a step of all copies. Below this, helpers are useless: a request and its answer take some 40 µs."""
 ROUNDS, STEPS, WARM_UP = 5, 4, 4
-"""Of the measurement: it takes these steps of both ways in turn, so that what disturbs the machine disturbs both."""
+"""Rounds and steps of the measurement. The two ways alternate, so that disturbances of the machine affect both."""
 
 
 @dataclass(frozen=True)
 class Processes:
-    """most: how many processes may step the environments of a pack. measured: whether fewer do where that is faster.
+    """most: the largest number of processes for the environments of a pack. measured: whether to use one if it is
+    faster.
 
     No number of a run depends on it.
     """
@@ -27,7 +28,7 @@ class Processes:
     measured: bool = False
 
     def of(self, body: Body, copies: int) -> int:
-        """How many processes are to step that many copies of a body: all, or this one alone."""
+        """The number of processes for that many copies: all, or only this one."""
         most = min(self.most, copies)
         return most if most == 1 or not self.measured or helped(body, copies, most) else 1
 
@@ -36,9 +37,9 @@ ALONE = Processes()
 
 
 def helped(body: Body, copies: int, processes: int) -> bool:
-    """Whether several processes step copies of the body faster than one, measured here and now: a fraction of a second.
+    """Whether several processes step copies of the body faster than one, measured now: it takes a fraction of a second.
 
-    By the wall clock, since others at work on the machine are what may make helpers late.
+    By the wall clock, since other work on the machine may delay helpers.
     """
     alone = body.simulation(copies)
     if min(_begun(alone, body, copies)) < LEAST_SECONDS:
@@ -51,7 +52,7 @@ def helped(body: Body, copies: int, processes: int) -> bool:
 
 
 def _begun(simulation: Simulation, body: Body, copies: int) -> list[float]:
-    """Begins all copies; the seconds of each of some first steps."""
+    """Starts all copies; returns the seconds of each of the first steps."""
     simulation.start(np.arange(copies), [host_stream(0, "timing", body.name, copy) for copy in range(copies)])
     return [_seconds(simulation, body, copies, 1) for _ in range(WARM_UP)]
 

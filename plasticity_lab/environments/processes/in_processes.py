@@ -1,9 +1,9 @@
-"""Copies of a body in several processes, as if they were in one.
+"""Copies of an environment in several processes, with the interface of a single simulation.
 
-Legend: M copies, E of them that begin anew, D a frame's shape (`Body.frame`), A numbers of a continuous action.
+Legend: M copies, E copies that start an episode, D a frame's shape (`Body.frame`), A numbers of a continuous action.
 
-This process steps a share of them too. Actions go, and what they led to comes back, through memory that all of them
-share; a pipe to each says whose turn it is, and ends where its process does, so that nobody waits for one that is gone.
+This process steps a share of them too. Actions and results pass through memory that all processes share. A pipe to each
+helper carries requests; it closes when the helper ends, so no process waits for one that has ended.
 """
 
 import os
@@ -30,11 +30,12 @@ from plasticity_lab.named_code import python_path
 
 
 class InProcesses:
-    """M copies of a body, stepped by several processes: a `FrictionSimulation`, with the bits of one in this process.
+    """M copies of an environment, stepped by several processes: a `FrictionSimulation` with the same bits as one
+    process.
 
     build: the number of copies → a simulation of them, which can be pickled. processes: this one and its helpers; no
-    more than copies. What one of them raises is raised here when all have done what they were asked. HelperLost is
-    raised where a helper has ended; the copies are of no use then.
+    more than copies. An error in one of them is raised here after all have finished the request. HelperLost is raised
+    if a helper has ended; the copies are then useless.
     """
 
     def __init__(self, build: Callable[[int], Simulation], layout: Layout, processes: int) -> None:
@@ -43,7 +44,7 @@ class InProcesses:
         file = _file_without_name()
         try:
             self._shared = Shared(file, layout)
-            self._own = Share(build, own, self._shared)  # first: where it cannot be built, nothing is started
+            self._own = Share(build, own, self._shared)  # first: if it cannot be built, no helper is started
             self._helpers = [(Helper(file), share) for share in theirs]
         finally:
             os.close(file)
@@ -52,11 +53,11 @@ class InProcesses:
 
     @property
     def helpers(self) -> list[int]:
-        """The numbers of the processes that help this one."""
+        """The ids of the helper processes."""
         return [helper.process.pid for helper, _ in self._helpers]
 
     def start(self, copies: NDArray[np.int64], streams: Sequence[np.random.Generator]) -> NDArray[Any]:
-        """Begins these copies (E,) anew, each in its own process; their observations, (E, D)."""
+        """Starts an episode in these copies (E,), each in its process; returns their observations, (E, D)."""
         shares = [*(share for _, share in self._helpers), self._own.copies]
         asked = [np.flatnonzero((copies >= share.start) & (copies < share.stop)) for share in shares]
         words = [
@@ -88,7 +89,7 @@ class InProcesses:
         self._together(theirs, lambda: own.scale_friction(factors[self._own.copies]))
 
     def state(self) -> dict[str, Saved]:
-        """What the next steps depend on, name → (M, ...), or bytes for each of the M."""
+        """The complete state that the next steps depend on, name → (M, ...), or bytes for each of the M."""
         states = self._together([("state",)] * len(self._helpers), self._own.simulation.state)
         return {name: _joined([state[name] for state in states]) for name in states[-1]}
 
@@ -99,9 +100,9 @@ class InProcesses:
         self._together([("load", each) for each in of], lambda: self._own.simulation.load(own))
 
     def _together(self, asked: Sequence[tuple[Any, ...] | None], own: Callable[[], Any]) -> list[Any]:
-        """Asks each helper with its own words, does this process's part, and waits: all answers, this one's last.
+        """Sends each helper its request, does this process's part, and waits: all answers, this process's answer last.
 
-        None: this helper is asked nothing, and answers None. Raises what the first of them raised.
+        None: this helper receives no request, and its answer is None. Raises the first of the errors.
         """
         found, errors = list[Any](), list[Exception]()
         for (helper, _), words in zip(self._helpers, asked, strict=True):
@@ -122,32 +123,32 @@ class InProcesses:
 
 
 def _joined(parts: Sequence[Any]) -> Saved:
-    """What each process has saved under a name, for all copies."""
+    """The entries of one name from all processes, joined for all copies."""
     return list(chain(*parts)) if isinstance(parts[0], list) else np.concatenate(parts)
 
 
 def _file_without_name() -> int:
-    """A file in memory that is gone with the last process which has it open."""
+    """A file in memory that disappears with the last process which has it open."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("environments")
     with tempfile.TemporaryFile() as file:  # systems that have no such files keep it on a disk
         return os.dup(file.fileno())
 
 
-# A process that steps a share of the copies, as the process that has started it sees it.
+# A helper process that steps a share of the copies, from the view of the process that started it.
 
 COMMAND = (sys.executable, "-m", "plasticity_lab.environments.processes")
 SECONDS_TO_END = 5.0
-"""How long one whose pipe is closed may take to end before it is killed."""
+"""Seconds for a helper to end after its pipe is closed, before it is killed."""
 
 
 class Helper:
-    """It ends with this object, and with this process, however that ends.  file: what it shares with others."""
+    """A helper process. It ends with this object, and with this process in any case.  file: the shared memory."""
 
     def __init__(self, file: int) -> None:
         self._line, theirs = Pipe()
         with theirs:
-            # No fork: this process may have threads. Nothing of it is imported there but what steps bodies.
+            # No fork: this process may have threads. The helper imports only the code that steps environments.
             self.process = subprocess.Popen(
                 [*COMMAND, str(theirs.fileno()), str(file)],
                 pass_fds=(theirs.fileno(), file),
@@ -157,12 +158,12 @@ class Helper:
         self._end = weakref.finalize(self, _end, self._line, self.process)
 
     def ask(self, *words: Any) -> None:
-        """Asks for something; what it answers must be fetched before anything else is asked.  Raises HelperLost."""
+        """Sends a request; its answer must be received before the next request.  Raises HelperLost."""
         with self._alive():
             self._line.send_bytes(pickle.dumps(words))  # `send` has a pickler that takes 20 times as long
 
     def answer(self) -> Any:
-        """What it answers; raises what it has raised, and HelperLost."""
+        """The answer to the last request. Raises the helper's error, or HelperLost."""
         with self._alive():
             found, error, trace = pickle.loads(self._line.recv_bytes())
         if error is not None:

@@ -1,4 +1,4 @@
-"""The share of one process: which copies are its own, and the memory through which they are stepped.
+"""The share of one process: its copies, and the memory for actions and results.
 
 Legend: M copies of all processes together, D a frame's shape (`Body.frame`).
 """
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from plasticity_lab.environments.body import Body, Simulation
 
 BYTES = 8
-"""Of a number of an action at most: float64, int64."""
+"""Largest size of a number of an action: float64, int64."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What the shared memory holds. copies: M. numbers: of an action. frame, dtype: shape and type of what a copy shows
-    in a step. has_lives: whether it says too which have lost a life.
+    """The layout of the shared memory. copies: M. numbers: numbers of an action. frame, dtype: shape and type of a
+    copy's frame. has_lives: whether it stores lost lives too.
     """
 
     copies: int
@@ -33,14 +33,15 @@ class Layout:
 
 
 def layout_of(body: Body, copies: int) -> Layout:
-    """That of a number of copies of a body."""
+    """The layout for a number of copies of a body."""
     return Layout(copies, math.prod(body.action), body.frame, body.dtype, body.has_lives)
 
 
 class Shared:
-    """What a step is given and what it gives, in a file that several processes have open.
+    """Actions and results of a step, in a file that several processes have open.
 
-    observations (M, D), rewards (M,), terminated, life_lost (M,); actions are whatever type and shape each step says.
+    observations (M, D), rewards (M,), terminated, life_lost (M,). Each step defines the type and the shape of its
+    actions.
     """
 
     def __init__(self, file: int, layout: Layout) -> None:
@@ -58,13 +59,13 @@ class Shared:
         self.observations, self.has_lives = observations.reshape(shown), layout.has_lives
 
     def actions(self, share: slice, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
-        """The actions of these copies, of that type and that shape each."""
+        """The actions of these copies, with that type and that shape for each."""
         size = np.dtype(kind).itemsize * int(np.prod(shape))
         return self._actions[share.start * size : share.stop * size].view(kind).reshape(-1, *shape)
 
 
 class Share:
-    """The copies of one process.  copies: which of the M they are; build: the number of copies → their simulation."""
+    """The copies of one process.  copies: their slice of the M; build: the number of copies → their simulation."""
 
     def __init__(self, build: Callable[[int], Simulation], copies: slice, shared: Shared) -> None:
         self.simulation: Any = build(copies.stop - copies.start)

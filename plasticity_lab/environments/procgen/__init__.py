@@ -1,1 +1,1 @@
-"""Procgen's games (Cobbe et al. 2020), by a process of their own Python."""
+"""Procgen's games (Cobbe et al. 2020), stepped by a process with a separate Python."""

@@ -1,6 +1,6 @@
 """Procgen's sixteen games as bodies, before anything is built.
 
-By what their returns are normalised is data of the analysis, analysis/reported/score_ends.csv.
+The values that normalise their returns are in the analysis, analysis/reported/score_ends.csv.
 """
 
 import contextlib
@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from plasticity_lab.environments.body import Body, Saved
 from plasticity_lab.errors import ConfigError, HelperLost
 
-# Copies of a Procgen game, stepped by a process whose Python has Procgen: it needs a NumPy that ours is too new for.
+# Copies of a Procgen game, stepped by a process with a separate Python: Procgen does not support our version of NumPy.
 #
-# Legend: M copies, E of them that begin anew.
+# Legend: M copies, E copies that start an episode.
 
 VARIABLE = "PLASTICITY_PROCGEN"
-"""Names the Python that has Procgen."""
+"""The environment variable with the path of the Python that has Procgen."""
 HOW = (
     "python3.11 -m venv FOLDER && FOLDER/bin/pip install procgen-mirror==0.10.7 makes one, and "
     f"{VARIABLE}=FOLDER/bin/python before the command names it"
@@ -33,13 +33,14 @@ SCREEN = 64
 """Pixels of a frame's side."""
 FRAME = SCREEN * SCREEN * 3
 LEVELS = 2**31 - 1
-"""There are as many."""
+"""The number of Procgen's levels."""
 
 
 class Procgen:
-    """M copies of a game.  levels: of so many, the first ones, an episode shows one; 0: of all.
+    """M copies of a game.  levels: an episode draws one of the first `levels` levels; 0: any level.
 
-    Raises ConfigError where no Python with Procgen is named, or none answers; anywhere HelperLost where it has ended.
+    Raises ConfigError if no Python with Procgen is named, or if it does not answer; any method raises HelperLost if it
+    has ended.
     """
 
     def __init__(self, game: str, levels: int, copies: int) -> None:
@@ -61,15 +62,17 @@ class Procgen:
             ) from error
 
     def start(self, copies: NDArray[np.int64], streams: Sequence[np.random.Generator]) -> NDArray[np.uint8]:
-        """Begins these copies (E,) anew, each in a level that its stream draws; their frames, (E, 3, 64, 64)."""
+        """Starts an episode in these copies (E,), each in a level drawn from its stream; their frames, (E, 3, 64,
+        64).
+        """
         levels = [stream.integers(self.levels) for stream in streams]
         self._ask(b"S", np.array([len(copies)], "<i4"), copies.astype("<i4"), np.array(levels, "<i4"))
         return self._frames(len(copies))
 
     def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.bool_]]:
-        """A step of every copy, actions (M,): frames (M, 3, 64, 64), rewards as the game gives them, which ended.
+        """A step of every copy, actions (M,): frames (M, 3, 64, 64), rewards of the game, and whether it ended.
 
-        Of a copy that ended the frame is another game's: nothing is learned from it.
+        The frame of a copy that ended belongs to another game; it must not be used.
         """
         self._ask(b"A", np.asarray(actions).astype("<i4"))
         frames = self._frames(self.copies)
@@ -77,13 +80,13 @@ class Procgen:
         return frames, rewards, np.frombuffer(self._read(self.copies), np.uint8) > 0
 
     def state(self) -> dict[str, Saved]:
-        """What Procgen gives of each copy, "games"."""
+        """Procgen's state of each copy, "games"."""
         self._ask(b"G")
         lengths = np.frombuffer(self._read(4 * self.copies), "<i4")
         return {"games": [self._read(int(length)) for length in lengths]}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Goes back to what `state` gave."""
+        """Restores a result of `state`."""
         self._ask(b"L", np.array([len(each) for each in state["games"]], "<i4"), b"".join(state["games"]))
         self._read(1)
 
@@ -107,7 +110,7 @@ class Procgen:
 
 
 def _ended(process: Any) -> None:
-    """Ends the process, which reads no more."""
+    """Ends the process by closing its pipes."""
     for pipe in (process.stdin, process.stdout):
         with contextlib.suppress(OSError):  # it had ended before
             pipe.close()
@@ -123,7 +126,9 @@ ACTIONS, MAX_STEPS = 15, 1_000
 
 
 def procgen(name: str, levels: int) -> Body:
-    """A game in easy mode.  levels: of so many, the first, an episode shows one; 0: of all.  Raises ConfigError."""
+    """A game in easy mode.  levels: an episode draws one of the first `levels` levels; 0: any level.  Raises
+    ConfigError.
+    """
     if name not in GAMES:
         raise ConfigError(f"There is no Procgen game '{name}'; there are {', '.join(GAMES)}, and {ALL}, all.")
     return Body(

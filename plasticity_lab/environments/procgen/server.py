@@ -1,4 +1,4 @@
-"""Steps copies of a Procgen game in a Python that has Procgen; our own imports nothing of this file.
+"""Steps copies of a Procgen game in a Python that has Procgen; our code imports nothing from this file.
 
     PYTHON server.py GAME COPIES
 
@@ -7,9 +7,9 @@ size and order. Numbers are little-endian. S: count (4 bytes), copies and levels
 action (4) for each copy → frames of all, rewards (float, 4), whether an episode ended (1). G → the length (4) of each
 copy's state, then the states. L: the same → a zero. A frame is 64 × 64 × 3 bytes, row by row.
 
-An episode is begun by going back to the first state of its level, which is made once by a game of that level alone: so
-it is a function of the level and of what is done in it. What follows its end, a game of the package's own choice, is
-never stepped by those who ask.
+An episode starts from the first state of its level, which a game of that level alone computes once. So it is a function
+of the level and of its actions. After its end Procgen continues with a game of its choice; callers never step that
+game.
 """
 
 import struct
