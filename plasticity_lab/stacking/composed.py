@@ -31,12 +31,12 @@ ERF_NEAR = -5.9642392e-4, 4.9880072e-3, -2.6763134e-2, 1.1281721e-1, -3.7612486e
 ERF_FAR = -1.1527229e-5, 3.2576837e-4, -3.6545240e-3, 2.3787607e-2, -1.0626657e-1, -6.3513333e-1, -1.2865292e-1
 TANH_NEAR, ERF_END_OF_NEAR = 0.625, 0.927734375
 TINY = torch.finfo(torch.float32).tiny
-EXPONENT = 23  # the bit at which a float32's exponent begins
+EXPONENT = 23  # the lowest bit of a float32's exponent
 ROOT_HALF = 0x3F3504F3  # the bits of √½
 
 
 def exp(x: Tensor) -> Tensor:
-    """e^x: 2ⁿ · e^r with n whole and |r| ≤ ½ ln 2."""
+    """e^x = 2ⁿ · e^r with n whole and |r| ≤ ½ ln 2."""
     fraction, n = _exp_less_one_of_rest(x)
     root, more = _power_of_two(n)
     value = (fraction + 1) * root * more * root
@@ -44,7 +44,7 @@ def exp(x: Tensor) -> Tensor:
 
 
 def expm1(x: Tensor) -> Tensor:
-    """e^x − 1 where x ≤ 0: 2ⁿ (e^r − 1) + (2ⁿ − 1)."""
+    """e^x − 1 for x ≤ 0: 2ⁿ (e^r − 1) + (2ⁿ − 1)."""
     fraction, n = _exp_less_one_of_rest(x)
     root, more = _power_of_two(n)
     power = root * more * root
@@ -52,7 +52,7 @@ def expm1(x: Tensor) -> Tensor:
 
 
 def log(x: Tensor) -> Tensor:
-    """The natural logarithm, as n ln 2 + ln(1 + f), n whole, √½ ≤ 1 + f < √2; −∞ of 0, nan of what is negative."""
+    """The natural logarithm, as n ln 2 + ln(1 + f), n whole, √½ ≤ 1 + f < √2; −∞ at 0, nan for negative numbers."""
     bits = torch.where(x >= TINY, x, 1.0).view(torch.int32)
     power = (bits - ROOT_HALF) >> EXPONENT
     f = (bits - (power << EXPONENT)).view(torch.float32) - 1
@@ -80,7 +80,10 @@ def erf(x: Tensor) -> Tensor:
 
 
 def sin_and_cos(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Of what is left of x less its quarters of a turn, in float64; beyond 1e6 of them digits are lost, not bounds."""
+    """Sine and cosine of x minus a whole number of quarter turns, the difference taken in float64.
+
+    Beyond 1e6 quarter turns digits are lost, but values keep their bounds.
+    """
     wide = x.double()
     n = (wide * (2 / pi)).round()
     rest = (wide - n * QUARTER_HIGH - n * QUARTER_LOW).to(torch.float32).clamp(-1.0, 1.0)
@@ -103,7 +106,7 @@ def polynomial(coefficients: Sequence[float], x: Tensor) -> Tensor:
 
 
 def _exp_less_one_of_rest(x: Tensor) -> tuple[Tensor, Tensor]:
-    """e^r − 1 and n, where x = n ln 2 + r; x is cut off where e^x is no normal number."""
+    """e^r − 1 and n, with x = n ln 2 + r; x is clamped so that e^x is a normal number."""
     inside = x.clamp(SMALLEST, LARGEST)
     n = (inside * log2(euler)).round()
     r = inside - n * LN2_HIGH - n * LN2_LOW
@@ -111,10 +114,10 @@ def _exp_less_one_of_rest(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _power_of_two(n: Tensor) -> tuple[Tensor, Tensor]:
-    """p and q, of which p · q · p = 2ⁿ, for whole n from −126 to 128, where 2ⁿ itself would be infinite.
+    """p and q with p · q · p = 2ⁿ, for whole n from −126 to 128; at 128, 2ⁿ itself would be infinite.
 
-    By shifts of integers: to read floats as bits, compiled code goes through memory, and waits for it in vectors of
-    512 bits.
+    Computed by shifts of integers: compiled code that reads floats as bits goes through memory, and waits for it in
+    vectors of 512 bits.
     """
     whole = n.to(torch.int32)
     sixteenth, ones = whole >> 4, torch.ones_like(whole)

@@ -1,4 +1,4 @@
-"""K rows of learned numbers that do not depend on what a network is given.
+"""K rows of learned numbers that do not depend on the network's input.
 
 Legend: K runs, B examples, O numbers.
 """
@@ -13,9 +13,9 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class StackedConstant:
-    """K rows of O numbers, the same for every example: `<name>.value` (K, 1, O), zero at first whatever `init` says.
+    """K rows of O numbers, the same for every example: `<name>.value` (K, 1, O), initially zero for any `init`.
 
-    It stands among a network's layers as one that costs no multiplication: the width of a Gaussian policy, say.
+    It is a layer without multiplications, for example the width of a Gaussian policy.
     """
 
     name: str
@@ -36,7 +36,7 @@ class StackedConstant:
         return {f"{self.name}.value": np.zeros((1, self.outputs), np.float32)}
 
     def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
-        """Σ over examples of the squares of the gradient by each alone, (K, 1, O).  delta: those by the outputs."""
+        """The sum over examples of each example's squared gradient, (K, 1, O).  delta: the gradients by the outputs."""
         each = [delta.square().sum(dim=0, keepdim=True) for delta in delta_KBO.unbind()]
         return {f"{self.name}.value": torch.stack(each)}
 

@@ -18,7 +18,7 @@ from plasticity_lab.stacking.linear import StackedLinear
 
 
 def places(side: int, size: int, stride: int, padding: str) -> int:
-    """The number of places of a window of `size` pixels along a side, in steps of `stride`; below 1 if there is none.
+    """The number of places of a window of `size` pixels along a side, in steps of `stride`; below 1 if none fits.
 
     valid: the window lies on the image. same: side / stride, rounded up, as in JAX and TensorFlow.
     """
@@ -59,7 +59,7 @@ class StackedConv2d:
     """The map from a patch to the output channels."""
 
     def __post_init__(self) -> None:
-        # Made here, since torch 2.11 cannot compile what makes it.
+        # Made here, since torch 2.11 cannot compile its construction.
         object.__setattr__(self, "linear", StackedLinear(self.name, self.image[0] * self.kernel**2, self.outputs))
 
     @property
@@ -96,11 +96,11 @@ class StackedConv2d:
         return self.linear.start(draw, init, gain)
 
     def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta: Tensor) -> dict[str, Tensor]:
-        """Σ over examples of the squares of the gradient by each alone: of weight and bias, as stored.
+        """The sum over examples of each example's squared gradient, for weight and bias, as stored.
 
-        x (K, B, C, H, W): the input; delta (K, B, O, H', W'): the gradient by the output. The gradient of an example
-        is a sum over the places of the image, and is squared after the sum. So the gradients of one run at a time are
-        held in memory, (B, P, O).
+        x (K, B, C, H, W): the input; delta (K, B, O, H', W'): the gradient by the output. The gradient of an example is
+        a sum over the places of the image, and is squared after the sum. So the gradients of one run at a time are held
+        in memory, (B, P, O).
         """
         linear = self.linear
         weight, bias = (x.new_zeros(len(x), rows, linear.padded) for rows in (linear.inputs, 1))
@@ -156,7 +156,7 @@ class StackedConv2d:
     def as_patches(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """One batched matrix product of the patches of all runs, for a GPU: few kernels for any number of runs.
 
-        The patches are stacked from shifted slices, whose gradient is added up in a fixed order. The compiled gradient
+        The patches are stacked from shifted slices, so their gradient is a sum in a fixed order. The compiled gradient
         of torch.nn.functional.unfold is scattered by atomic additions.
         """
         (_, rows, columns), span, stride = self.produced, range(self.kernel), self.stride

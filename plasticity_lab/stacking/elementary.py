@@ -1,15 +1,15 @@
 """Elementary functions with the same bits alone and in a pack, in eager and in compiled code.
 
 For the same expression torch.compile emits C++'s exp, tanh and others in some kernels, and vector versions in others.
-It chooses by shapes and by what it fuses, hence by the number of runs in the pack, and the last bits differ. So
-compiled code gets functions composed of operations that IEEE 754 rounds in one way only (`composed`): the same bits in
-any kernel, and about as fast. Rejected alternatives: scalar code takes 4 times as long for 64 runs; an operator of our
-own is never fused, so an update of one run takes 4 times as long; padding rows to the width of vectors does not help
-after a sum over a row. In eager mode and on GPUs an element's value does not depend on its place: torch's own functions
-serve.
+It chooses by shapes and by fusion, hence by the number of runs in the pack, and the last bits differ. So compiled code
+gets functions composed of operations that IEEE 754 rounds in one way only (`composed`): the same bits in any kernel,
+and about as fast. Rejected alternatives: scalar code takes 4 times as long for 64 runs; an operator of our own is never
+fused, so an update of one run takes 4 times as long; padding rows to the width of vectors does not help after a sum
+over a row. In eager mode and on GPUs an element's value does not depend on its place, so torch's own functions are
+used.
 
-Gradients are those of x − x.detach(), which is 0, times the derivative. (In torch 2.13 a compiled torch.func.grad
-ignores the backward of a torch.autograd.Function.) If no gradient is asked for, nothing is computed for it.
+Gradients come from x − x.detach(), which is 0, times the derivative. (In torch 2.13 a compiled torch.func.grad ignores
+the backward of a torch.autograd.Function.) If no gradient is required, nothing is computed for it.
 """
 
 from math import inf, pi, sqrt
@@ -36,12 +36,13 @@ def exp(x: Tensor) -> Tensor:
     value = composed.exp(at)
     if not _differentiated(x):
         return value
-    # x − at is 0 and carries the gradient; where it is not 0 (x infinite), or the value is not finite, it must not add.
+    # x − at is 0 and carries the gradient. If it is not 0 (x infinite), or the value is not finite, it must not be
+    # added.
     return torch.where((value < inf) & (at > -inf), value + value * (x - at), value)
 
 
 def log(x: Tensor) -> Tensor:
-    """The natural logarithm; −∞ of 0, nan of what is negative.  x of any shape, float32 → like x."""
+    """The natural logarithm; −∞ at 0, nan for negative numbers.  x of any shape, float32 → like x."""
     if not compiles_for_cpu(x):
         return torch.log(x)
     at = x.detach()
@@ -54,8 +55,8 @@ def log(x: Tensor) -> Tensor:
 def exp_minus_one(x: Tensor) -> Tensor:
     """e^x − 1 with derivative e^x, both to the last digits.  x ≤ 0, of any shape → like x.
 
-    Autograd takes expm1(x) + 1 for the derivative of expm1, which is 0 below −16.6 in float32: units there would be
-    dead that are not.
+    Autograd takes expm1(x) + 1 for the derivative of expm1, which is 0 below −16.6 in float32. Units there would be
+    dead by mistake.
     """
     if not compiles_for_cpu(x):
         derivative = torch.exp(x)
@@ -139,7 +140,7 @@ def log_softmax(x: Tensor) -> Tensor:
 def log_softmax_at(x: Tensor, index: Tensor) -> Tensor:
     """One entry of `log_softmax` for each row.  x (*, A), float32, index (*) whole → (*).
 
-    The gradient of one entry needs no sum: it is 1 at the index, less the shares of e^x.
+    The gradient of one entry needs no sum: it is 1 at the index, minus the shares of e^x.
     """
     if not compiles_for_cpu(x):
         return torch.log_softmax(x, dim=-1).gather(-1, index.unsqueeze(-1)).squeeze(-1)
@@ -160,7 +161,7 @@ def summed_last(x: Tensor) -> Tensor:
     if not compiles_for_cpu(x):
         return x.sum(dim=-1)
     value = exact_sums(x)
-    return value + (x - x.detach()).sum(dim=-1) if _differentiated(x) else value  # what is added is 0, for the gradient
+    return value + (x - x.detach()).sum(dim=-1) if _differentiated(x) else value  # plus 0, with the gradient
 
 
 def normals(uniforms_KN: Tensor) -> Tensor:
@@ -189,12 +190,12 @@ def _sum_at_each_place(x: Tensor) -> Tensor:
 
 
 def _change(x: Tensor, at: Tensor) -> Tensor:
-    """x less its value: 0 with the gradient of x; 0 without a gradient where x is infinite."""
+    """x minus its value: 0 with the gradient of x; 0 without a gradient if x is infinite."""
     return torch.where(at.abs() < inf, x - at, 0.0)
 
 
 def _differentiated(x: Tensor) -> bool:
-    """Whether a gradient by x is asked for.
+    """Whether a gradient by x is required.
 
     If x is an argument of torch.func.grad, torch.compile says no for x itself, and yes for a view of it.
     """

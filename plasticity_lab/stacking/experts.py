@@ -1,7 +1,7 @@
-"""K times E linear layers side by side: the experts of K runs, without noise and with it.
+"""K times E linear layers in one tensor: the experts of K runs, without noise and with it.
 
-Legend: K runs, B examples, E experts, P slots (rows of an example that each expert is given), I inputs, O outputs
-(padded like those of a linear layer), N random numbers, R rows of noise: B, or 1 for all examples.
+Legend: K runs, B examples, E experts, P slots (rows of an example for each expert), I inputs, O outputs (padded like
+those in a linear layer), N random numbers, R rows of noise: B, or 1 for all examples.
 """
 
 from collections.abc import Mapping
@@ -18,15 +18,16 @@ from plasticity_lab.stacking.noisy import StackedNoisyLinear, deviations, with_s
 from plasticity_lab.stacking.run_axis import aligned
 
 MANY_SLOTS = 8
-"""Slots of an example from which on its weights are computed, O · I operations, and not two products of P · O · I."""
+"""From this number of slots on, an example's weights are computed (O · I operations) instead of two products (P · O ·
+I)."""
 
 
 @dataclass(frozen=True)
 class StackedExperts:
-    """E linear maps in each of K runs: (K, B, E, I) → (K, B, E, O), or of several slots (K, B, E, P, I) → (…, P, O).
+    """E linear maps in each of K runs: (K, B, E, I) → (K, B, E, O), or with several slots (K, B, E, P, I) → (…, P, O).
 
-    `<name>.weight` (K, E, I, O) and `<name>.bias` (K, E, 1, O): an expert's numbers are one slice, and it reads nothing
-    of another's. B must be a multiple of 4 (see `StackedLinear`, as which each expert starts and is computed).
+    `<name>.weight` (K, E, I, O) and `<name>.bias` (K, E, 1, O): an expert's parameters are one slice, and it reads no
+    other expert's. B must be a multiple of 4 (see `StackedLinear`; each expert is initialised and computed like it).
     """
 
     name: str
@@ -38,7 +39,7 @@ class StackedExperts:
     """The map of one expert."""
 
     def __post_init__(self) -> None:
-        # Made here, since torch 2.11 cannot compile what makes it.
+        # Made here, since torch 2.11 cannot compile its construction.
         object.__setattr__(self, "linear", StackedLinear(self.name, self.inputs, self.outputs))
 
     @property
@@ -57,9 +58,10 @@ class StackedExperts:
         return {name: np.stack([own[name] for own in each]) for name in each[0]}
 
     def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta: Tensor) -> dict[str, Tensor]:
-        """Σ over examples of the squares of the gradient by each alone: of weight and bias, as stored.
+        """The sum over examples of each example's squared gradient, for weight and bias, as stored.
 
-        x (K, B, E, [P,] I), delta (K, B, E, [P,] O). An example's gradient is a sum over its slots, squared after it.
+        x (K, B, E, [P,] I), delta (K, B, E, [P,] O). An example's gradient is a sum over its slots, squared after the
+        sum.
         """
         padded = self.linear.padded
         weight, bias = (x.new_zeros(len(x), self.experts, rows, padded) for rows in (self.inputs, 1))
@@ -74,8 +76,8 @@ class StackedExperts:
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """x (K, B, E, [P,] I) → (K, B, E, [P,] O)."""
-        # Stacked, what the product is given lies alike in memory however many runs there are, forward and backward:
-        # moving axes alone, a run would have views where several have copies, and products of views have other bits.
+        # Stacking gives the product the same memory layout for any number of runs, forward and backward. With axes
+        # moved instead, a single run would have views and several runs copies, and products of views have other bits.
         x_KEBI = torch.stack(x.unbind(2), dim=1)
         own = {name: parameters[name].flatten(0, 1) for name in (f"{self.name}.weight", f"{self.name}.bias")}
         h = self.linear(as_given(parameters, own), x_KEBI.flatten(2, -2).flatten(0, 1))
@@ -86,9 +88,10 @@ class StackedExperts:
 class StackedNoisyExperts:
     """E noisy linear maps in each of K runs, (K, B, E, [P,] I) → (K, B, E, [P,] O): see `StackedNoisyLinear`.
 
-    Means and deviations are laid out as of `StackedExperts`. scope, sigma: as there. shared: whether all experts and
-    slots of an example have the same noise, as in Dopamine's labs/moes, or each its own. Slots with the same noise see
-    the same weights, W + S · (f(p) ⊗ f(q)), and where they are many these are computed, once for all of them.
+    Means and deviations have the layout of `StackedExperts`. scope, sigma: as in `StackedNoisyLinear`. shared: whether
+    all experts and slots of an example have the same noise, as in Dopamine's labs/moes, or each a separate one. Slots
+    with the same noise use the same weights, W + S · (f(p) ⊗ f(q)); if there are many slots, these weights are computed
+    once.
     """
 
     name: str
@@ -105,7 +108,7 @@ class StackedNoisyExperts:
     """The map of one expert."""
 
     def __post_init__(self) -> None:
-        # Made here, since torch 2.11 cannot compile what makes it.
+        # Made here, since torch 2.11 cannot compile its construction.
         object.__setattr__(
             self, "layer", StackedExperts(self.name, self.experts, self.inputs, self.outputs, self.slots)
         )
@@ -132,7 +135,7 @@ class StackedNoisyExperts:
 
     @property
     def draws_weights(self) -> bool:
-        """Whether an example's own weights are computed, and not two products."""
+        """Whether the weights of each example are computed, instead of two products."""
         return self.shared and self.slots >= MANY_SLOTS
 
     def noise(self, batch: int) -> int:
@@ -145,7 +148,7 @@ class StackedNoisyExperts:
         return {name: np.stack([own[name] for own in each]) for name in each[0]}
 
     def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta: Tensor) -> dict[str, Tensor]:
-        """As of `StackedExperts`, without noise: zero for the deviations."""
+        """Like `StackedExperts.squares`, without noise: zero for the deviations."""
         return with_still_deviations(self.name, self.layer.squares(parameters, x, delta))
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, noise_KN: Tensor | None = None) -> Tensor:
@@ -159,7 +162,7 @@ class StackedNoisyExperts:
         return h + self.layer(deviations(parameters, self.name), x * by_input) * by_output
 
     def _by_drawn_weights(self, parameters: Mapping[str, Tensor], x_KBEPI: Tensor, noise_KN: Tensor) -> Tensor:
-        """With the weights that each example draws, which all slots of an expert see.  → (K, B, E, P, O)."""
+        """The output with the weights drawn for each example, which all slots of an expert use.  → (K, B, E, P, O)."""
         by_input, by_output = self._factors(noise_KN, x_KBEPI)  # (K, R, 1, 1, I), (K, R, 1, 1, O)
         by_output = pad(by_output, (0, self.one.linear.padded - self.outputs))
         mean, bias, deviation, of_bias = (
@@ -176,7 +179,7 @@ class StackedNoisyExperts:
         return h[:, :, :, : self.slots] if more else h
 
     def _factors(self, noise_KN: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-        """f of normal numbers, by input and by output, as x lies."""
+        """f of normal numbers, by input and by output, broadcastable to x."""
         examples, places = x.shape[1], x.shape[2:-1]
         if self.shared:
             factors = self.one.factors(noise_KN, examples)

@@ -1,7 +1,7 @@
-"""K linear layers side by side.
+"""K linear layers in one tensor.
 
-Legend: K runs, B rows, I inputs, O outputs (padded where a run's slice would begin off a 16-byte boundary), E
-examples, N rows of each.
+Legend: K runs, B rows, I inputs, O outputs (padded if a run's slice would begin off a 16-byte boundary), E examples, N
+rows of each.
 """
 
 from collections.abc import Mapping
@@ -24,17 +24,16 @@ CUT_OFF_DEVIATION = 0.87962566103423978
 
 @dataclass(frozen=True)
 class StackedLinear:
-    """K linear maps side by side: x_KBI → h_KBO.  Run k reads nothing of run j.
+    """K linear maps in one tensor: x_KBI → h_KBO.  Run k reads nothing of run j.
 
-    The numbers live outside, under `<name>.weight` (K, I, O) and `<name>.bias` (K, 1, O). Matrix products of a run
-    give the same bits at every place in the pack only if its slice of the weights is aligned to 16 bytes; where
-    I·O is no multiple of 4, O is padded with units whose weights stay zero, and cut off again after the product.
-    B must be a multiple of 4 for the same reason.
+    The parameters are stored outside, under `<name>.weight` (K, I, O) and `<name>.bias` (K, 1, O). Matrix products of a
+    run give the same bits at every place in the pack only if its slice of the weights is aligned to 16 bytes. If I·O is
+    not a multiple of 4, O is padded with units with constant zero weights, removed again after the product. B must be a
+    multiple of 4 for the same reason.
 
-    A layer of one unit, and one of one input, would also give other bits alone than in a pack: forward or backward they
-    are a matrix times a vector, and libraries have another routine for one of these than for several. What is 1 there
-    is padded with zeros to 4 for the product, and nowhere else: parameters, gradients and checkpoints have no padding
-    from it.
+    A layer of one unit or one input would also give other bits alone than in a pack. Forward or backward it is a matrix
+    times a vector, and libraries use different routines for one such product and for several. A dimension of 1 is
+    padded with zeros to 4, only for the product: parameters, gradients and checkpoints do not contain this padding.
 
     positions: N, the number of rows that the layer is given for each example. They are adjacent: the rows of the first
     example come first. With N = 1 a row is an example. With N > 1, as for tokens, the gradient of an example is a sum
@@ -64,12 +63,12 @@ class StackedLinear:
     def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
         """One run's first parameters, float32: weight (I, O), bias (1, O).
 
-        init = default: PyTorch's nn.Linear, weights and biases uniform in ±1/√I. Of all others the biases are zero.
-        init = orthogonal: see `orthogonal`, times the gain. init = kaiming, lecun: weights uniform in ±gain·√(3/I)
-        (He et al. 2015; LeCun et al. 1998, whose gain is 1). init = lecun_normal: weights of variance gain²/I from a
-        normal distribution cut off at two of its deviations, as flax has it. init = xavier: in ±gain·√(6/(I + O))
-        (Glorot and Bengio 2010). init = variance_scaling: in ±gain·√(√3/I), of variance 1/√3/I, as Dopamine's lite
-        agents have it.
+        init = default: PyTorch's nn.Linear, weights and biases uniform in ±1/√I. All other choices set the biases to
+        zero. init = orthogonal: see `orthogonal`, times the gain. init = kaiming, lecun: weights uniform in
+        ±gain·√(3/I) (He et al. 2015; LeCun et al. 1998, with gain 1). init = lecun_normal: weights of variance gain²/I
+        from a normal distribution truncated at two of its deviations, as in flax. init = xavier: in ±gain·√(6/(I + O))
+        (Glorot and Bengio 2010). init = variance_scaling: in ±gain·√(√3/I), of variance 1/√3/I, as in Dopamine's lite
+        agents.
         """
         weight, bias = np.zeros((self.inputs, self.padded), np.float32), np.zeros((1, self.padded), np.float32)
         if init == "orthogonal":
@@ -91,12 +90,12 @@ class StackedLinear:
         return {f"{self.name}.weight": weight, f"{self.name}.bias": bias}
 
     def squares(self, parameters: Mapping[str, Tensor], x_KBI: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
-        """Σ over examples of the squares of the gradient by each alone: of weight and bias, as stored.
+        """The sum over examples of each example's squared gradient, for weight and bias, as stored.
 
-        x: the layer's input; delta: the gradient by its output. If an example has one row, its gradient
-        is the product of its x and its delta, so the sum of x² δ² is enough: no example's gradient is laid out.
-        If it has several, its gradient is the sum of their products, squared after it: then the gradients of one run
-        are laid out, (E, I, O). Run by run, so that a run's sums do not depend on its mates.
+        x: the layer's input; delta: the gradient by its output. If an example has one row, its gradient is the product
+        of its x and its delta, so the sum of x² δ² is enough: no example's gradient is stored. If it has several, its
+        gradient is the sum of their products, squared after the sum. Then the gradients of one run are stored, (E, I,
+        O). Run by run, so that a run's sums do not depend on the other runs of the pack.
         """
         weight, bias = (x_KBI.new_zeros(len(x_KBI), rows, self.padded) for rows in (self.inputs, 1))
         for run, (x, delta) in enumerate(zip(x_KBI.unbind(), delta_KBO.unbind(), strict=True)):
@@ -131,20 +130,20 @@ class StackedLinear:
 
 
 def cut_off_normal(draw: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
-    """Standard normal numbers between −2 and 2: those beyond are drawn again."""
+    """Standard normal numbers between −2 and 2: others are drawn again."""
     found = draw.standard_normal(shape)
     while (beyond := np.abs(found) > 2).any():
         found[beyond] = draw.standard_normal(np.count_nonzero(beyond))
     return found
 
 
-# First weights whose columns, or rows where these are fewer, are orthogonal.
+# First weights with orthogonal columns, or with orthogonal rows if there are fewer rows.
 #
-# Source: Saxe et al. 2014, as torch.nn.init.orthogonal_ makes them.
+# Source: Saxe et al. 2014, as in torch.nn.init.orthogonal_.
 
 
 def orthogonal(draw: np.random.Generator, inputs: int, outputs: int, gain: float) -> NDArray[np.float32]:
-    """A weight (I, O), gain · Q: Q is uniform among those with orthonormal rows or columns."""
+    """A weight (I, O), gain · Q: Q is uniform among matrices with orthonormal rows or columns."""
     tall = draw.normal(size=(max(inputs, outputs), min(inputs, outputs)))
     q, r = np.linalg.qr(tall)
     q *= np.sign(np.diag(r))  # without it Q would not be uniform

@@ -21,14 +21,14 @@ SCOPES = ("sample", "batch")
 
 @dataclass(frozen=True)
 class StackedNoisyLinear:
-    """K linear maps side by side, with factorised noise on their weights in training: x_KBI → h_KBO.
+    """K linear maps in one tensor, with factorised noise on their weights in training: x_KBI → h_KBO.
 
-    h = x W + b + ((x · f(p)) S + s) · f(q), where f(z) = sign(z) √|z|, and p (I) and q (O) are normal numbers. The
-    means are called as a linear layer's numbers, `<name>.weight` (K, I, O) and `<name>.bias` (K, 1, O), the deviations
-    S and s `<name>.sigma` and `<name>.sigma_bias`; all are padded as there. Without noise it is the linear layer.
-
-    scope: whether each example has numbers of its own (sample), or all of a batch the same (batch). sigma: every
-    deviation is sigma / √I at first. Source: Fortunato et al. 2018, whose sigma is 0.5; Dopamine's is 0.1.
+    h = x W + b + ((x · f(p)) S + s) · f(q), with f(z) = sign(z) √|z| and normal numbers p (I) and q (O). The means are
+    named as a linear layer's parameters, `<name>.weight` (K, I, O) and `<name>.bias` (K, 1, O); the deviations S and s
+    are `<name>.sigma` and `<name>.sigma_bias`. All are padded as in a linear layer. Without noise it is the linear
+    layer. scope: whether each example has separate random numbers (sample), or all examples of a batch the same
+    (batch). sigma: every deviation is initially sigma / √I. Source: Fortunato et al. 2018, with sigma 0.5; Dopamine's
+    is 0.1.
     """
 
     name: str
@@ -40,7 +40,7 @@ class StackedNoisyLinear:
     """The map without noise."""
 
     def __post_init__(self) -> None:
-        # Made here, since torch 2.11 cannot compile what makes it.
+        # Made here, since torch 2.11 cannot compile its construction.
         object.__setattr__(self, "linear", StackedLinear(self.name, self.inputs, self.outputs))
 
     @property
@@ -61,7 +61,7 @@ class StackedNoisyLinear:
     def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
         """One run's first parameters, float32: weight and sigma (I, O), bias and sigma_bias (1, O).
 
-        Whatever `init` says, means are uniform in ±1/√I and deviations are constant, as in the papers.
+        For any `init`, means are uniform in ±1/√I and deviations are constant, as in the papers.
         """
         linear = self.linear
         means = linear.start(draw, "default", 1.0)
@@ -70,13 +70,13 @@ class StackedNoisyLinear:
         return means | {f"{self.name}.sigma": weight, f"{self.name}.sigma_bias": bias}
 
     def squares(self, parameters: Mapping[str, Tensor], x_KBI: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
-        """Σ over examples of the squares of the gradient by each alone, without noise: zero for the deviations."""
+        """The sum over examples of each example's squared gradient, without noise: zero for the deviations."""
         return with_still_deviations(self.name, self.linear.squares(parameters, x_KBI, delta_KBO))
 
     def __call__(self, parameters: Mapping[str, Tensor], x_KBI: Tensor, noise_KN: Tensor | None = None) -> Tensor:
         """x (K, B, I) → (K, B, O).  noise: uniform numbers of each run, `noise` of the examples; None in evaluation.
 
-        Rows of x behind the examples, which are there to pad, have no noise.
+        Padding rows of x after the examples have no noise.
         """
         h_KBO = self.linear(parameters, x_KBI)
         if noise_KN is None:
@@ -86,7 +86,7 @@ class StackedNoisyLinear:
         return h_KBO + self.linear(deviations(parameters, self.name), x_KBI * by_input) * by_output
 
     def factors(self, noise_KN: Tensor, rows: int) -> Tensor:
-        """f of normal numbers, (K, R, I + O); zeros behind those of the examples, where there are fewer than `rows`."""
+        """f of normal numbers, (K, R, I + O). If there are fewer examples than `rows`, zeros follow."""
         numbers = self.inputs + self.outputs
         examples = noise_KN.shape[1] // numbers
         drawn = normals(noise_KN)[:, : examples * numbers].unflatten(1, (examples, -1))

@@ -1,7 +1,7 @@
-"""K layers side by side, each followed by layer normalisation.
+"""K layers in one tensor, each followed by layer normalisation.
 
-Legend: K runs, B examples, O units or channels, N numbers of one example behind the layer (O, or O·H'·W'), R rows that
-are scaled alike (B, or B·H'·W').
+Legend: K runs, B examples, O units or channels, N numbers of one example behind the layer (O, or O·H'·W'), R rows with
+the same scale (B, or B·H'·W').
 """
 
 from collections.abc import Mapping
@@ -28,13 +28,13 @@ WORK = 4  # multiplications for each number: the square, the division, the scale
 
 @dataclass(frozen=True)
 class StackedNormed:
-    """A stacked layer, and behind it the normalisation of each example to mean 0 and variance 1 (Ba et al. 2016).
+    """A stacked layer, followed by the normalisation of each example to mean 0 and variance 1 (Ba et al. 2016).
 
-    All numbers of an example behind the layer are taken together; of a convolution all channels and pixels. Then each
-    unit or channel has a scale and a shift of its own, `<name>.scale` and `<name>.shift`, (K, 1, O).
+    The mean and the variance are over all numbers of an example behind the layer; for a convolution over all channels
+    and pixels. Then each unit or channel has a separate scale and shift, `<name>.scale` and `<name>.shift`, (K, 1, O).
 
-    name: the layer's too. All sums, those of the gradients as well, are matrix products: only these give a run the same
-    bits at every place of a pack, compiled too (see `StackedLinear`).
+    name: the layer's too. All sums, also for gradients, are matrix products: only these give a run the same bits at
+    every place of a pack, compiled too (see `StackedLinear`).
     """
 
     name: str
@@ -51,7 +51,7 @@ class StackedNormed:
 
     @property
     def image(self) -> tuple[int, int, int]:
-        """(C, H, W) of one example, of a convolution."""
+        """The shape (C, H, W) of one example, for a convolution."""
         return cast(StackedConv2d, self.layer).image
 
     @property
@@ -61,7 +61,7 @@ class StackedNormed:
 
     @property
     def produced(self) -> tuple[int, ...]:
-        """(O,), or of a convolution (O, H', W')."""
+        """(O,), or for a convolution (O, H', W')."""
         return getattr(self.layer, "produced", (self.layer.outputs,))
 
     @property
@@ -85,9 +85,9 @@ class StackedNormed:
         return self.layer.start(draw, init, gain) | own
 
     def squares(self, parameters: Mapping[str, Tensor], h: Tensor, delta: Tensor) -> dict[str, Tensor]:
-        """Σ over examples of the squares of the gradient by each alone: of scale and shift, (K, 1, O).
+        """The sum over examples of each example's squared gradient, for scale and shift, (K, 1, O).
 
-        h: what the layer itself has made, (K, B, O, *); delta: the gradient by what the normalisation made of that.
+        h: the output of the layer itself, (K, B, O, *); delta: the gradient by the output of the normalisation.
         """
         rows = standardised(h.movedim(2, -1).flatten(2)).view(*h.shape[:2], -1, self.outputs)
         delta_rows = delta.movedim(2, -1).reshape(rows.shape)
@@ -102,7 +102,7 @@ class StackedNormed:
         return {f"{self.name}.scale": scale, f"{self.name}.shift": shift}
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, noise_KN: Tensor | None = None) -> Tensor:
-        """x (K, B, ...) → (K, B, ...).  noise: of the layer within."""
+        """x (K, B, ...) → (K, B, ...).  noise: the random numbers of the layer within."""
         made = self.layer(parameters, x) if noise_KN is None else self.layer(parameters, x, noise_KN)
         h = made.movedim(2, -1)  # channels last, as convolutions leave them in memory
         rows_KRO = standardised(h.flatten(2)).view(h.shape[0], -1, self.outputs)
@@ -111,13 +111,13 @@ class StackedNormed:
 
 
 def standardised(x_KBN: Tensor) -> Tensor:
-    """Each example less its mean, by its standard deviation.  x (K, B, N) → like x."""
+    """Each example minus its mean, divided by its standard deviation.  x (K, B, N) → like x."""
     centred = x_KBN - _mean_at_each_place(x_KBN)
     return centred / (_mean_at_each_place(centred * centred) + EPSILON).sqrt()
 
 
 def _mean_at_each_place(x_KBN: Tensor) -> Tensor:
-    """Each example's mean, laid at each of its N places.  x (K, B, N) → like x."""
+    """Each example's mean, repeated at each of its N places.  x (K, B, N) → like x."""
     runs, _, numbers = x_KBN.shape
     more = aligned(numbers) - numbers
     taken = pad(x_KBN.new_full((numbers, 1), 1 / numbers), (0, 3, 0, more))
@@ -127,7 +127,7 @@ def _mean_at_each_place(x_KBN: Tensor) -> Tensor:
 
 
 def _at_each_row(values_K1O: Tensor, rows_KRO: Tensor) -> Tensor:
-    """Each run's values, laid at each of its rows.  (K, 1, O) → like rows."""
+    """Each run's values, repeated at each of its rows.  (K, 1, O) → like rows."""
     runs, rows, outputs = rows_KRO.shape
     laid = pad(rows_KRO.new_ones((rows, 1)), (0, 3))
     values = pad(values_K1O, (0, aligned(outputs) - outputs, 0, 3))
@@ -143,5 +143,5 @@ def linear_of(layer: AnyLayer) -> AnyLayer: ...
 
 
 def linear_of(layer: Any) -> Any:
-    """The layer itself, or what is normed within."""
+    """The layer itself, or for a normalised layer the layer within."""
     return layer.layer if isinstance(layer, StackedNormed) else layer

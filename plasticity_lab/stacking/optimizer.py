@@ -32,10 +32,11 @@ class Optimizer(Component):
     floats_on_run_axis = True
 
     moments: ClassVar[tuple[str, ...]] = ()
-    """The kinds of its moments, in the order in which `kernel` takes them."""
+    """The kinds of its moments, in the order of the arguments of `kernel`."""
 
     kernel: ClassVar[str | None] = None
-    """The kernel of our own for its step of linear layers, an operator of torch.ops.plasticity_lab, if there is one."""
+    """Our own kernel for its step of linear layers, an operator of torch.ops.plasticity_lab; None if there is no
+    kernel."""
 
     def start(self, parameters: Tensors) -> dict[str, dict[str, Tensor]]:
         """The moments before the first step, zero: moment → name → like the parameter."""
@@ -49,7 +50,7 @@ class Optimizer(Component):
         return {}
 
     def settled(self, settings: Tensors) -> int:
-        """The number of steps after which `corrections` are constant in float32; 1 if there are none."""
+        """The number of steps after which `corrections` are constant in float32; 1 without corrections."""
         return 1
 
     def update(
@@ -70,7 +71,7 @@ class Optimizer(Component):
         by_step: Tensors,
         ages: Tensors,
     ) -> None:
-        """One step of parameters (K, E, ...) whose slices were reset at different times: each slice counts as a run.
+        """One step for parameters (K, E, ...) with slices reset at different times: each slice counts as a run.
 
         by_step: `corrections` of the first steps, until they are settled. ages: for each parameter (K, E), the number
         of steps since each slice was reset.
@@ -118,9 +119,9 @@ class Optimizer(Component):
 
 
 class WithFusedStep(Optimizer):
-    """An optimizer whose step has two forms: of tensor operations for whole packs, and by PyTorch's fused CPU kernels.
+    """An optimizer with two forms of its step: tensor operations for whole packs, and PyTorch's fused CPU kernels.
 
-    In eager mode a fused kernel is two to ten times as fast: each tensor operation reads and writes memory once more.
+    In eager mode a fused kernel is two to ten times as fast, since each tensor operation is another pass over memory.
     It is called once for each run: so the elements that its vector loop leaves to the scalar tail do not depend on the
     other runs of the pack. Compiled steps, and steps on a GPU, are composed of operations.
     """
@@ -147,7 +148,7 @@ class WithFusedStep(Optimizer):
 
 
 def run_slices(parameters: Tensors, gradients: Tensors, *moments: Tensors) -> Iterator[tuple[tuple[Tensor, ...], ...]]:
-    """For each run its slices of all parameters, of their gradients, and of each moment.
+    """For each run its slices of all parameters, all gradients and all moments.
 
     Gradients are made contiguous: the fused kernels ignore strides.
     """
@@ -173,11 +174,11 @@ def for_kernel(*numbers: Tensor) -> Tensor:
 
 
 def clipped(gradients: Tensors, limit_K: Tensor) -> dict[str, Tensor]:
-    """The gradients, name → (K, ...), those of each run scaled by min(1, limit / (norm + 1e-6)).
+    """The gradients, name → (K, ...), scaled for each run by min(1, limit / (norm + 1e-6)).
 
     The norm is the Euclidean norm over all gradients of the run. If it is not finite in float32, all of them become
-    nan, so that a diverging run is detected. A limit of infinity clips nothing.
-    Source: Pascanu et al. 2013; the 1e-6 is that of torch.nn.utils.clip_grad_norm_.
+    nan, so that a diverging run is detected. A limit of infinity clips nothing. Source: Pascanu et al. 2013; the 1e-6
+    is from torch.nn.utils.clip_grad_norm_.
     """
     norm_K = norms(gradients)
     scale_K = (limit_K.to(torch.float32) / (norm_K + 1e-6)).clamp(max=1.0)

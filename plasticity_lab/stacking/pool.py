@@ -20,8 +20,8 @@ _FORWARD, _BACKWARD = torch.ops.aten.max_pool2d_with_indices, torch.ops.aten.max
 def max_pooled(x: Tensor, size: int = 2, stride: int = 2, padding: str = "valid", *, kernels: bool = False) -> Tensor:
     """The largest of each size × size pixels, in steps of `stride`: x (K, B, C, H, W) → (K, B, C, R, S).
 
-    padding: valid (last rows and columns in which no window fits are left out), or same (−∞ around, see `margins`; R
-    and S are H and W by the stride, rounded up). As in PyTorch, the gradient goes to the first largest pixel of a
+    padding: valid (last rows and columns without a whole window are left out), or same (−∞ around, see `margins`; R and
+    S are H and W divided by the stride, rounded up). As in PyTorch, the gradient goes to the first largest pixel of a
     window, row by row, and nan wins. kernels: whether our kernels compute windows that overlap (see `ThroughKernels`).
     """
     (above, below), (left, right) = (margins(side, size, stride, padding) for side in x.shape[3:])
@@ -50,7 +50,7 @@ def _by_offset(x: Tensor, size: int, stride: int) -> Tensor:
 def _of_windows(x: Tensor, axis: int, size: int, stride: int) -> Tensor:
     """The largest of each `size` neighbours along an axis, in steps of `stride`.
 
-    The axis is cut into steps: the n-th neighbour of every window is one slice of those at the same place of a step.
+    The axis is cut into steps: the n-th neighbours of all windows are one slice at the same place of a step.
     """
     count = places(x.shape[axis], size, stride, "valid")
     steps = count + (size - 1) // stride
@@ -74,7 +74,7 @@ def larger(first: Tensor, second: Tensor) -> Tensor:
 
 
 class _Larger(torch.autograd.Function):
-    """`larger`, and 1 where it is the second, else 0.
+    """`larger`, and a mask: 1 if the second is the larger one, 0 otherwise.
 
     Autograd would keep booleans for the gradient, which compiled loops write and read one at a time: a fifth of a whole
     step. Floats are written a vector at a time.
@@ -103,7 +103,7 @@ class _Larger(torch.autograd.Function):
 
 @torch.library.custom_op("plasticity_lab::max_pool", mutates_args=())
 def _pool(x_NHWC: Tensor, size: int, stride: int, above: int, left: int, high: int, wide: int) -> tuple[Tensor, Tensor]:
-    """The largest pixels, (N, R, S, C), and where each stood."""
+    """The largest pixels, (N, R, S, C), and their indices."""
     window = _window(size, stride, above, left, x_NHWC.shape[1:3], (high, wide))
     found, where = _FORWARD(x_NHWC.movedim(-1, 1), *window)
     return found.movedim(1, -1), where.movedim(1, -1)
@@ -119,9 +119,9 @@ def _(x_NHWC: Tensor, size: int, stride: int, above: int, left: int, high: int, 
 def _pool_input(
     delta_NRSC: Tensor, where: Tensor, size: int, stride: int, above: int, left: int, rows: int, columns: int
 ) -> Tensor:
-    """The gradient by x, (N, H, W, C), from that by the largest pixels."""
+    """The gradient by x, (N, H, W, C), from the gradient by the largest pixels."""
     window = _window(size, stride, above, left, (rows, columns), delta_NRSC.shape[1:3])
-    # Of what was pooled only the shape is read.
+    # The operator reads only the shape of the pooled tensor.
     shape = delta_NRSC.new_empty(len(delta_NRSC), rows, columns, delta_NRSC.shape[3]).movedim(-1, 1)
     return _BACKWARD(delta_NRSC.movedim(-1, 1), shape, *window, where.movedim(-1, 1)).movedim(1, -1)
 
@@ -168,7 +168,7 @@ def whole_pool(x_NHWC: Tensor, size: int, stride: int, above: int, left: int, hi
 def _window(
     size: int, stride: int, above: int, left: int, image: tuple[int, ...], produced: tuple[int, ...]
 ) -> tuple[list[int], list[int], list[int], list[int], bool]:
-    """As torch says it: kernel, stride, padding, dilation, and whether the last windows reach over the image."""
+    """The arguments of torch: kernel, stride, padding, dilation, and whether the last windows reach over the image."""
     sides = zip(image, (above, left), produced, strict=True)
     over = any((side + 2 * before - size) // stride + 1 < count for side, before, count in sides)
     return [size, size], [stride, stride], [above, left], [1, 1], over

@@ -1,7 +1,7 @@
-"""Products and sums whose bits do not depend on the pack: of each run's matrices, and of floats in any order.
+"""Products and sums with bits that do not depend on the pack: products of each run's matrices, sums of floats.
 
-A sum of floats rounds at every addition, so its last bits depend on how a kernel groups them. Compiled kernels group
-by the width of vectors, by shapes and by the number of runs in the pack.
+A sum of floats rounds at every addition, so its last bits depend on how a kernel groups them. Compiled kernels group by
+the width of vectors, by shapes and by the number of runs in the pack.
 
 Legend: K runs, (M, R) times (R, N); R rows and C columns of a matrix.
 """
@@ -53,7 +53,7 @@ def run_sums(x: Tensor) -> Tensor:
 
 
 def exact_sums(x: Tensor) -> Tensor:
-    """The sums along the last axis, in no order, without a gradient; nan if a number is not finite.
+    """The sums along the last axis, independent of the order, without a gradient; nan if a number is not finite.
 
     x (*, N), float32 → (*).
     """

@@ -10,7 +10,7 @@ from plasticity_lab.stacking.run_axis import beside
 
 
 class RMSprop(WithFusedStep):
-    """v ← α · v + (1 − α) · g²;  θ ← θ − lr · g / (√v + ε), where g includes weight_decay · θ.
+    """v ← α · v + (1 − α) · g²;  θ ← θ − lr · g / (√v + ε); g includes weight_decay · θ.
 
     Source: Tieleman & Hinton 2012, lecture 6.5; ε is outside the root, as in PyTorch. Neither centred nor with
     momentum. `reset`: never (v crosses tasks) or task.
@@ -48,7 +48,7 @@ class RMSprop(WithFusedStep):
     def run_by_run(
         self, parameters: Tensors, gradients: Tensors, moments: Moments, settings: Tensors, now: Tensors
     ) -> None:
-        """The step by PyTorch's fused kernel for Adam, since there is none for RMSprop.
+        """The step by PyTorch's fused kernel for Adam, since PyTorch has none for RMSprop.
 
         With β₁ = 0 the first moment of Adam is the gradient, and after infinitely many steps its corrections are 1.
         """

@@ -1,4 +1,4 @@
-"""K routers side by side: how much each token says to each slot.
+"""K routers in one tensor: the logits of each token for each slot.
 
 Legend: K runs, B examples, M tokens of each, D numbers of a token, S slots of all experts together.
 """
@@ -17,7 +17,7 @@ from plasticity_lab.stacking.linear import CUT_OFF_DEVIATION, StackedLinear, cut
 
 INITS = ("lecun_normal", "xavier", "normal")
 CLOSED = -1e30
-"""The logit of what a token cannot choose: e to that is 0, and a softmax over nothing else is even."""
+"""The logit of a closed slot: e to that is 0, and a softmax over closed slots only is uniform."""
 TINY = 1e-6
 """Added to norms that are divided by, as in Dopamine's code."""
 
@@ -26,13 +26,13 @@ TINY = 1e-6
 class StackedRouter:
     """Logits of tokens and slots, (K, B, M, D) → (K, B, M, S): products of the tokens with φ, without a bias.
 
-    φ is `<name>.weight` (K, D, S), stored as a linear layer's weight. starts: how it starts: lecun_normal (of variance
-    1 / (D · experts), flax's default for φ of shape (D, experts, slots); experts: as many), xavier, or normal (of
-    variance 1). normalised: whether tokens and the columns of φ are divided by their lengths (+ 1e-6), and the products
-    multiplied by `<name>.scalar` (K, 1), which is learned and 1 at first. prunable: of how many experts each can be
-    closed: `<name>.open` (K, experts) is 1 at first, and has no gradient; where it is 0, the logits of that expert's
-    slots are so low that it has no part in any softmax. Source: Puigcerver et al. 2024, as Dopamine's
-    labs/moes has it, where normalisation is off.
+    φ is `<name>.weight` (K, D, S), stored as a linear layer's weight. starts: its initial distribution: lecun_normal
+    (of variance 1 / (D · experts), flax's default for φ of shape (D, experts, slots); experts: the number of experts),
+    xavier, or normal (of variance 1). normalised: whether tokens and the columns of φ are divided by their lengths (+
+    1e-6), and the products multiplied by `<name>.scalar` (K, 1), which is learned and initially 1. prunable: the number
+    of experts if they can be closed, otherwise 0. Then `<name>.open` (K, experts) is initially 1 and has no gradient.
+    If it is 0, the logits of that expert's slots are very low, so it has no part in any softmax. Source: Puigcerver et
+    al. 2024, as in Dopamine's labs/moes, where normalisation is off.
     """
 
     name: str
@@ -46,7 +46,7 @@ class StackedRouter:
     """The map without its bias."""
 
     def __post_init__(self) -> None:
-        # Made here, since torch 2.11 cannot compile what makes it.
+        # Made here, since torch 2.11 cannot compile its construction.
         object.__setattr__(self, "linear", StackedLinear(self.name, self.inputs, self.outputs))
 
     @property
@@ -60,7 +60,7 @@ class StackedRouter:
         return self.linear.work
 
     def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
-        """One run's first parameters, float32: weight (D, S), as `starts` and not the network's `init` says; scalar."""
+        """One run's first parameters, float32: weight (D, S), by `starts` and not by the network's `init`; scalar."""
         weight = np.zeros((self.inputs, self.linear.padded), np.float32)
         shape = (self.inputs, self.outputs)
         if self.starts == "lecun_normal":
@@ -77,10 +77,10 @@ class StackedRouter:
         return {f"{self.name}.weight": weight, **scalar, **is_open}
 
     def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta: Tensor) -> dict[str, Tensor]:
-        """Σ over examples of the squares of the gradient by each alone: of φ, and of the scalar.
+        """The sum over examples of each example's squared gradient, for φ and for the scalar.
 
-        x (K, B, M, D), delta (K, B, M, S). An example's gradient is a sum over its tokens, squared after it. If φ is
-        normalised, the gradient by the normalised φ is passed on to φ and to the scalar.
+        x (K, B, M, D), delta (K, B, M, S). An example's gradient is a sum over its tokens, squared after the sum. If φ
+        is normalised, the gradient by the normalised φ is passed on to φ and to the scalar.
         """
         weight, of_scalar = x.new_zeros(len(x), self.inputs, self.linear.padded), x.new_zeros(len(x), 1)
         for run, (own, delta_of_run) in enumerate(zip(x.unbind(), delta.unbind(), strict=True)):

@@ -1,4 +1,4 @@
-"""K linear layers side by side that are applied to every token of an example alike, and added up over the tokens.
+"""K linear layers in one tensor, applied to every token of an example, and summed over the tokens.
 
 Legend: K runs, B examples, M tokens, I numbers of each, O outputs.
 """
@@ -17,14 +17,12 @@ from plasticity_lab.stacking.products import row_times
 
 @dataclass(frozen=True)
 class StackedTokenSum:
-    """Σ over tokens of a linear map of each: (K, B, M, I) → (K, B, O).  Run k reads nothing of run j.
+    """The sum over tokens of a linear map of each: (K, B, M, I) → (K, B, O).  Run k reads nothing of run j.
 
-    The numbers lie as a linear layer's do: `<name>.weight` (K, I, O) and `<name>.bias` (K, 1, O). Nothing stands
-    between the map and the sum, so the tokens are added up first, and the bias counts M times: the same function and
-    the same gradients, for a hundredth of the work. Source: Figure 22 of Sokar et al. 2025, "summed over the first
-    dimension after tokenization".
-
-    tokens: M. inputs: I.
+    The parameters have the layout of a linear layer: `<name>.weight` (K, I, O) and `<name>.bias` (K, 1, O). No
+    activation is between the map and the sum, so the tokens are summed first, and the bias counts M times: the same
+    function and the same gradients, for a hundredth of the work. Source: Figure 22 of Sokar et al. 2025, "summed over
+    the first dimension after tokenization". tokens: M. inputs: I.
     """
 
     name: str
@@ -35,7 +33,7 @@ class StackedTokenSum:
     """The map of a token."""
 
     def __post_init__(self) -> None:
-        # Made here, since torch 2.11 cannot compile what makes it.
+        # Made here, since torch 2.11 cannot compile its construction.
         object.__setattr__(self, "linear", StackedLinear(self.name, self.inputs, self.outputs))
 
     @property
@@ -45,15 +43,15 @@ class StackedTokenSum:
 
     @property
     def work(self) -> int:
-        """Multiplications that one example takes forward: those of its sum, and of one map."""
+        """Multiplications that one example takes forward: for its sum, and for one map."""
         return self.tokens * self.inputs + self.linear.work
 
     def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
-        """One run's first parameters, float32: those of the map."""
+        """One run's first parameters, float32: the parameters of the map."""
         return self.linear.start(draw, init, gain)
 
     def squares(self, parameters: Mapping[str, Tensor], x_KBMI: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
-        """Σ over examples of the squares of the gradient by each alone: of weight and bias, as stored."""
+        """The sum over examples of each example's squared gradient, for weight and bias, as stored."""
         found = self.linear.squares(parameters, self._summed(x_KBMI), delta_KBO)
         found[f"{self.name}.bias"] = self.tokens**2 * found[f"{self.name}.bias"]
         return found
@@ -66,7 +64,8 @@ class StackedTokenSum:
 
     def _summed(self, x_KBMI: Tensor) -> Tensor:
         """(K, B, I), by a product of matrices: its bits do not depend on the pack."""
-        # Laid out anew: alone, a run's tokens may lie otherwise in memory than in a pack, and other bits would follow.
+        # Made contiguous: the memory layout of a run's tokens may differ between a pack and a run alone, and change the
+        # bits.
         each = x_KBMI.contiguous().flatten(0, 1)
         ones = torch.ones(each.shape[:2], dtype=each.dtype, device=each.device)
         return row_times(ones, each).unflatten(0, x_KBMI.shape[:2])
