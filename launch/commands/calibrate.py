@@ -9,9 +9,9 @@ It takes a few minutes, mostly for compiling. The result is kept in the store, f
 corrects their times and widths, and never changes a mode: runs' numbers must not depend on a busy moment. If you find
 another mode faster, set it by name.
 
-It also times the environments of runs that act: of the runs named as for `plasticity_lab.main` or, if no run is named,
-of the runs of all sweeps planned in the store. If none of them acts, no environment is timed. Earlier measurements of
-other environments are kept.
+It also times the environments of runs that act. The runs are named as for `plasticity_lab.main`; if no run is named,
+all sweeps planned in the store are read. If no run acts, no environment is timed. Earlier measurements
+of other environments are kept.
 """
 
 import argparse

@@ -70,7 +70,7 @@ def _last_plan(folder: Path) -> Plan | None:
 
 
 def _declared(agent: str | None, benchmark: str | None) -> Declared:
-    """The measures of the named agent, of the benchmark's default agent, or of a classifier if neither is known."""
+    """The measures of the named agent or the benchmark's default agent, or of a classifier if neither is known."""
     from launch.runs.arguments import check_option
     from launch.runs.files import option_in
     from launch.runs.options import CONF

@@ -204,7 +204,7 @@ def source_of(
     """The provenance of the records of a pack that ends now.
 
     parts: code and kind of device of each stretch of training. began: when the pack was first begun. seconds: training
-    time. refills: the steps where its replay memory began empty again.
+    time. refills: steps with a replay memory that began empty again.
     """
     return {
         **provenance(resource.packages),
