@@ -26,7 +26,7 @@ class Task(Stage, Protocol):
     """
 
     def chunks(self, after: Position) -> Iterator[Any]:
-        """The chunks that are still to come; all of them unless `after` lies within this task."""
+        """The remaining chunks; all of them unless `after` lies within this task."""
         ...
 
 
@@ -72,7 +72,7 @@ class Learner(Protocol[TaskLearned, ChunkLearned]):
         ...
 
     def advance(self, chunk: ChunkLearned) -> Rows:
-        """Learns a chunk."""
+        """Trains on a chunk."""
         ...
 
     def evaluate(self, task: TaskLearned) -> Evaluation:
@@ -147,7 +147,7 @@ class Agent(Component, Generic[AnyBenchmark, AnyResource, AnyLearner]):
     """
 
     networks: ClassVar[Sequence[str]] = ("",)
-    """The names of the networks that it trains (`PackedNetwork.name`). The intervention's own measurements are taken in
+    """The names of the networks that it trains (`PackedNetwork.name`). The intervention takes its measurements in
     each.
     """
 

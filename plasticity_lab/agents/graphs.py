@@ -102,7 +102,7 @@ def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **optio
 
 def _prepare_dynamo() -> None:
     """Sets torch's options for compiled calls, both for compiling and for running them."""
-    from torch._dynamo import config  # an eager worker needs nothing of it
+    from torch._dynamo import config  # not imported by eager workers
 
     config.enable_aot_compile = True  # needed by torch 2.11; the default in later versions
     config.record_runtime_overhead = False  # otherwise every call writes entries for torch's profiler
@@ -169,7 +169,7 @@ def _of_gpu(device: torch.device) -> str:
 
 def _width_of_vectors() -> int | None:
     """Torch's vector width in bits for compiled code; None if it follows the processor."""
-    from torch._inductor import config  # an eager worker needs nothing of it
+    from torch._inductor import config  # not imported by eager workers
 
     return config.cpp.simdlen
 

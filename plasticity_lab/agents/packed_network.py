@@ -95,7 +95,7 @@ class PackedNetwork:
 
     @property
     def step_keys(self) -> dict[str, Tensor]:
-        """The keys that an update takes, purpose → (K, 2)."""
+        """The random-number keys of an update, purpose → (K, 2)."""
         purposes = ("activation", *(("noise",) if self.model.noise(1) else ()))
         return {**{purpose: self.keys_of(purpose) for purpose in purposes}, "intervention": self.keys}
 

@@ -121,7 +121,7 @@ class Parts(Generic[AnyBenchmark]):
 
 
 def parts_of(runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = False, observed: bool = False) -> Parts:
-    """The parts of runs that agree in everything but seeds and `run_axis_settings`.  Raises ConfigError."""
+    """The parts of runs that are equal except for seeds and `run_axis_settings`. Raises ConfigError."""
     groups = dict.fromkeys(map(group_of, runs[0].targets))
     structure = runs[0].structure(without=("benchmark", *runs[0].besides))
     # A class outside this package can affect a graph's results even if none of its code is in the graph.

@@ -97,18 +97,18 @@ def host_steps(benchmark: BodyBenchmark, resource: Bodies, steps: int) -> dict[s
 
 
 def steps_of_bodies() -> Mapping[str, Callable[[int], object]]:
-    """For each body that can be built here: a function that takes a number of steps with random actions."""
+    """For each body with its packages installed: a function that takes a given number of steps with random actions."""
     return {name: partial(_step, body) for name, body in BODIES.items() if not body.missing}
 
 
 def _tasks_like(benchmark: BodyBenchmark) -> dict[int, int]:
-    """The tasks of the first cycle → how many tasks of the run have the same cost."""
+    """Position of each task of the first cycle → number of tasks of the run with the same cost."""
     cycle = len(benchmark.bodies)
     return {position: len(range(position, benchmark.tasks, cycle)) for position in range(min(cycle, benchmark.tasks))}
 
 
 def _test(benchmark: BodyBenchmark, resource: Bodies, position: int) -> tuple[int, int]:
-    """Forward passes of the test after a task, and steps of its body."""
+    """Forward passes of the test after a task, and its steps with the body."""
     body = resource.by_name[benchmark.body_of(position)]
     frictions = benchmark.test_frictions(body)
     return (0, 0) if frictions is None else (body.max_steps, body.max_steps * len(frictions))

@@ -15,7 +15,7 @@ from plasticity_lab.records.rows import Episodes
 
 Array = NDArray[np.float64]
 Act = Callable[[NDArray[Any]], NDArray[Any]]
-"""Observations (K, E, …) as the body shows them → actions (K, E) or (K, E, A), as the body takes them."""
+"""Observations (K, E, …) from the body → actions (K, E) or (K, E, A) for the body."""
 
 
 def episodes_of(ended: Sequence[tuple[Ended, int]]) -> Episodes:
@@ -44,10 +44,11 @@ def mean_return(returns: Array) -> Array:
 def episode_returns(body: Body, seeds: Sequence[int], frictions: Array, act: Act, processes: int = 1) -> Array:
     """The return of each test episode, (K, E); −∞ if the episode broke (see `Outcome.broken`).
 
-    seeds: the runs' stream seeds; episodes begin at the same places in every cycle and after every task. frictions: the
-    factor of friction of each episode, (E,); a body without friction ignores it. act: must not change anything, nor
-    draw numbers that training draws. processes: how many step the environments. All environments are stepped until the
-    longest episode has ended.
+    seeds: the runs' stream seeds. Episodes have the same initial states in every cycle and after every task.
+    frictions: the friction factor of each episode, (E,); a body without friction ignores it.
+    act: must not change any state, nor draw numbers that training draws.
+    processes: number of processes that step the environments.
+    All environments are stepped until the longest episode has ended.
     """
     shape = (len(seeds), len(frictions))
     friction = frictions[None] if body.has_friction else None
@@ -64,7 +65,7 @@ def episode_returns(body: Body, seeds: Sequence[int], frictions: Array, act: Act
 
 
 def finite_or_zero(values: NDArray[Any]) -> NDArray[Any]:
-    """The values, with 0 in the place of those that are not finite; pixels always are."""
+    """The values, with 0 in place of values that are not finite; pixels are always finite."""
     if values.dtype == np.uint8:
         return values
     finite = np.isfinite(values)

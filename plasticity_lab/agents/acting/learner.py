@@ -1,4 +1,4 @@
-"""The parts of a learner that are the same for all agents that act in environments.
+"""The parts of a learner shared by all agents that act in environments.
 
 Legend: K runs, E episodes of a test.
 """
@@ -48,7 +48,7 @@ class ActingLearner:
         self._saved: Mapping[str, Any] = {}
 
     def test_policy(self, task: Stage, episodes: int) -> Act:
-        """How the agent acts in the test after a task."""
+        """The agent's policy in the test after a task."""
         raise NotImplementedError
 
     def new_environments(self, task: Stage, fresh: bool) -> Environments:
@@ -63,8 +63,8 @@ class ActingLearner:
         return self.environments
 
     def evaluate(self, task: Stage) -> Evaluation:
-        """The mean return in the benchmark's test (NaN without a test), the factor of friction of the task, and the
-        measurements of the intervention.
+        """The mean return in the benchmark's test (NaN without a test), the task's friction factor, and the
+        intervention's measurements.
         """
         seeds, body, benchmark = self.parts.stream_seeds, self.bodies[task.body], self.parts.benchmark
         factors, frictions = benchmark.friction_of(task.position, seeds), benchmark.test_frictions(body)
@@ -84,12 +84,12 @@ class ActingLearner:
             network.end_task(task.position)
 
     def state(self) -> State:
-        """Which runs are unstable, and the state of the environments."""
+        """The flags of unstable runs, and the state of the environments."""
         environments = {} if self.environments is None else self.environments.state()
         return {"unstable": torch.tensor(self.unstable), "environments": tensors_of(environments)}
 
     def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
-        """Goes back to a state; the environments follow in `new_environments`."""
+        """Restores a state; the environments follow in `new_environments`."""
         self.unstable = state["unstable"].numpy().copy()
         self._saved = dict(state["environments"])
 
@@ -120,7 +120,7 @@ class LearnerWithMemory(ActingLearner):
         self.actor = self.actor_in(self.new_environments(task, fresh))
 
     def advance(self, chunk: Segment) -> Rows:
-        """Acts for the steps of the chunk; updates and copies the target whenever the timetable says so."""
+        """Acts for the steps of the chunk; updates and copies the target according to the timetable."""
         ended = list[tuple[Ended, int]]()
         self.begin_chunk()
         for step in range(chunk.first, chunk.first + chunk.steps, self.count):
@@ -138,7 +138,7 @@ class LearnerWithMemory(ActingLearner):
         return Rows(self.with_unstable(self.means()), episodes_of(ended))
 
     def state(self) -> State:
-        """The counters and the priorities of the memory too."""
+        """The state of the base class, with the counters and priorities of the memory."""
         return super().state() | self.memory.state()
 
     def bulk(self) -> Bulk:
@@ -146,7 +146,7 @@ class LearnerWithMemory(ActingLearner):
         return self.memory.bulk()
 
     def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
-        """Goes back to a state. Without its bulk the memory is empty (see `Ring`)."""
+        """Restores a state. Without its bulk the memory is empty (see `Ring`)."""
         super().load(state, bulk)
         self.memory.load(state, bulk)
         self.timetable = replace(self.timetable, min_history=self.memory.warm_up(self.agent.min_history))
@@ -164,18 +164,18 @@ class LearnerWithMemory(ActingLearner):
         raise NotImplementedError
 
     def update(self, step: int) -> None:
-        """One update from a batch of the memory.  step: steps of the run before the last action."""
+        """One update from a batch of the memory. step: number of the run's steps before the last action."""
         raise NotImplementedError
 
     def copy_target(self) -> None:
-        """Copies the network into its target; by default nothing, for targets that follow in each update."""
+        """Copies the network into its target. Does nothing by default, for targets that follow in each update."""
 
     def finite(self) -> NDArray[np.bool_]:
-        """Whether all that the chunk's updates have measured and changed is finite, (K,)."""
+        """Whether all measurements and changes of the chunk's updates are finite, (K,)."""
         raise NotImplementedError
 
     def restore(self, runs: NDArray[np.bool_]) -> None:
-        """Gives these runs (K,) the numbers from the beginning of the chunk."""
+        """Resets these runs (K,) to their numbers from the beginning of the chunk."""
         raise NotImplementedError
 
     def means(self) -> dict[str, NDArray[np.float64]]:

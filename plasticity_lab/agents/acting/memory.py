@@ -47,7 +47,7 @@ class MemorySettings(Protocol):
 
     @property
     def timetable(self) -> Timetable:
-        """When updates and copies of the target are due."""
+        """The schedule of updates and target copies."""
         ...
 
 
@@ -64,7 +64,7 @@ class Memory:
     ) -> None:
         self.size, self.seeds, self.gamma = agent.batch, seeds, gamma
         self.padded = aligned(self.size)
-        """P."""
+        """P, the number of rows of a padded batch."""
         self.ring = Ring(body, len(seeds), agent.environments, capacity)
         self.n_step = NStep(agent.n_step, agent.life_loss_is_terminal)
         self.prioritised = Prioritised(self.ring, self.n_step) if agent.replay == "prioritised" else None
@@ -93,7 +93,7 @@ class Memory:
             self.prioritised.added()
 
     def clear(self) -> None:
-        """Forgets all steps."""
+        """Removes all steps."""
         self.ring.clear()
         if self.prioritised is not None:
             self.prioritised.clear()

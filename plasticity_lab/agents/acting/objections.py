@@ -1,4 +1,4 @@
-"""Reasons why an agent that acts cannot learn a benchmark, as words for `Agent.objection`; asked before planning."""
+"""Reasons why an agent that acts cannot learn a benchmark, as words for `Agent.objection`. Checked before planning."""
 
 from collections.abc import Sequence
 

@@ -70,7 +70,7 @@ class PPOLearner(ActingLearner):
         self._probe: dict[str, Tensor] = {}  # rows of the last rollout, for diagnostics
 
     def begin(self, task: Stage, fresh: bool) -> None:
-        """New environments of the task's body, or, in a resumed run, the checkpoint's."""
+        """New environments for the task's body, or the checkpoint's in a resumed run."""
         self.network.body = task.body
         if fresh:
             self.network.begin_task(task.position)
@@ -162,7 +162,7 @@ class PPOLearner(ActingLearner):
         self.network.load(state["network"])
         for body, normaliser in self.normalisers.items():
             normaliser.load({name: value.numpy() for name, value in state["normalisers"][body].items()})
-        self._rollout = {name: value.clone() for name, value in state.get("rollout", {}).items()}  # later than the rest
+        self._rollout = {name: value.clone() for name, value in state.get("rollout", {}).items()}  # absent if old
         self._probe = {name: value.clone() for name, value in state.get("probe", {}).items()}
 
     def weights(self) -> dict[str, Tensor]:

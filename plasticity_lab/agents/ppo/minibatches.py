@@ -34,7 +34,7 @@ class Minibatches:
 
     @property
     def updates(self) -> int:
-        """U."""
+        """U, the number of updates by a rollout."""
         return self.count * self.passes
 
     def tables(
@@ -84,7 +84,7 @@ class Minibatches:
         return common, each
 
     def _picks(self, seeds: Sequence[int], first: int) -> NDArray[np.int64]:
-        """Rows of each run's rollout, (U, K, size)."""
+        """Row numbers of each run's rollout for each minibatch, (U, K, size)."""
         picks = []
         for seed in seeds:
             draw = host_stream(seed, "minibatches", first)

@@ -40,7 +40,7 @@ class RunningMoments:
     def scaled(self, values: Array, centre: bool) -> Array:
         """values (K, n, *) in standard deviations, clipped. The mean is subtracted if `centre`."""
         centred = values - self.mean[:, None] if centre else values
-        # np.clip, without the microseconds of its checks.
+        # The same as np.clip, without the microseconds of its checks.
         return np.minimum(np.maximum(centred / np.sqrt(self.variance + EPSILON)[:, None], -CUT), CUT)
 
     def _add(self, runs: slice, values: Array) -> None:

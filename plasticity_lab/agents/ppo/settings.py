@@ -17,7 +17,7 @@ class PPOSettings(Component):
     epochs: int = setting(10, at_least=1)  # passes over a rollout
     gamma: float = setting(0.99, at_least=0, at_most=1)  # the discount
     gae_lambda: float = setting(0.95, at_least=0, at_most=1)  # λ of generalised advantage estimation
-    clip: float = setting(0.2, above=0)  # how far the ratio of probabilities may go from 1
+    clip: float = setting(0.2, above=0)  # maximum distance of the probability ratio from 1
     clip_value: bool = False  # whether the change of the value is clipped too
     value_weight: float = setting(1.0, at_least=0)  # weight of the squared error, no factor ½
     entropy_weight: float = setting(0.0, at_least=0)  # weight of the entropy bonus
@@ -31,7 +31,7 @@ class PPOSettings(Component):
     normalise_rewards: bool = False  # normalise by running statistics of each body
     # Whether randomised activations draw their slopes while acting (train), or use the mean slope (eval).
     rollout_mode: str = setting("train", one_of=("train", "eval"))
-    anneal_lr: bool = False  # whether the learning rate falls to 0 over the run, rollout by rollout
+    anneal_lr: bool = False  # whether the learning rate decreases to 0 over the run, rollout by rollout
     # The remaining passes over a rollout are skipped if the policy has changed by more than this; null: no limit.
     target_kl: float | None = setting(None, above=0)
 

@@ -120,7 +120,7 @@ class GroupsLearner(SupervisedLearner):
         return torch.from_numpy(own).to(self.device)
 
     def _examples(self, at: Tensor) -> tuple[Tensor, Tensor]:
-        """Some of the current task's training images, without those replayed: (K, E, D) floats and labels (K, E)."""
+        """Some of the current task's training images, without replayed ones: (K, E, D) floats and labels (K, E)."""
         where_KE, flat = torch.from_numpy(self.images_KN).to(self.device)[:, at], self.images[0]
         x_KED = self.pixels.scaled(flat.index_select(0, where_KE.flatten())).view(*where_KE.shape, -1)
         return x_KED, self.labels[:, at]

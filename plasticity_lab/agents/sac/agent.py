@@ -155,7 +155,7 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
         return 2 * (6 * critics + 5 * own) * aligned(self.batch)
 
     def _check_fit(self, body: Body, network: Network) -> None:
-        """Raises ConfigError."""
+        """Raises ConfigError if network and body, or network and settings, do not fit together."""
         shared = isinstance(network, PixelActorCritic)
         if body.dtype == "uint8" and not shared:
             raise ConfigError(

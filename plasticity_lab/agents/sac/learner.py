@@ -72,15 +72,15 @@ class SACLearner(LearnerWithMemory):
         return Actor(environments, self.acting, self.memory, self.bounds, seeds, warm_up, self.reward_scale)
 
     def begin_task(self, position: int) -> None:
-        """The work of interventions and optimizers."""
+        """Work of interventions and optimizers before a task."""
         self.learning.begin_task(position)
 
     def begin_chunk(self) -> None:
-        """Keeps the numbers of networks, targets and temperature."""
+        """Stores the numbers of networks, targets and temperature."""
         self.learning.begin_chunk()
 
     def update(self, step: int) -> None:
-        """One update of the critics, with the actor's if it is due."""
+        """One update of the critics, and of the actor if it is due."""
         self.learning.update(self.memory)
 
     def finite(self) -> NDArray[np.bool_]:
@@ -88,15 +88,15 @@ class SACLearner(LearnerWithMemory):
         return self.learning.finite()
 
     def restore(self, runs: NDArray[np.bool_]) -> None:
-        """Gives these runs (K,) the numbers from the beginning of the chunk."""
+        """Resets these runs (K,) to their numbers from the beginning of the chunk."""
         self.learning.restore(runs)
 
     def means(self) -> dict[str, NDArray[np.float64]]:
-        """Losses, values, entropy and temperature."""
+        """Losses, values, entropy and temperature of the chunk's updates."""
         return self.learning.means()
 
     def test_policy(self, task: Stage, episodes: int) -> Act:
-        """The middle of the policy: the mean, squashed."""
+        """The middle of the policy: the squashed mean."""
 
         def act(observations: Array) -> Array:
             shown = finite_or_zero(observations.reshape(*observations.shape[:2], -1))
@@ -106,7 +106,7 @@ class SACLearner(LearnerWithMemory):
         return act
 
     def state(self) -> State:
-        """Networks, targets and temperature too."""
+        """The state of the base class, with networks, targets and temperature."""
         return super().state() | self.learning.state()
 
     def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
@@ -160,7 +160,7 @@ class Actor(Remembering):
 
 
 def draws(seeds: Sequence[int], environments: int, actions: int) -> Draws:
-    """For each step standard normal numbers, and uniform ones in [0, 1): (K, N, A), float32."""
+    """Standard normal numbers and uniform numbers in [0, 1) for each step: (K, N, A) each, float32."""
     shape = (BLOCK, environments, actions)
     return Draws(
         seeds, lambda stream: (stream.standard_normal(shape, np.float32), stream.random(shape, np.float32)), "acting"

@@ -72,7 +72,7 @@ def middle(outputs: Tensors, bounds: Tensors) -> Tensor:
 
 
 def normal_like(key_K2: Tensor, count: Tensor, like: Tensor) -> Tensor:
-    """Standard normal numbers (K, B, A), in the shape of `like`; B · A is even, since B is a multiple of 4."""
+    """Standard normal numbers (K, B, A), with the shape of `like`; B · A is even, since B is a multiple of 4."""
     return normals(uniforms(key_K2, count, like[0].numel())).view(like.shape)
 
 

@@ -22,9 +22,9 @@ class SACSettings(Component):
     update_period: int = setting(1, at_least=1)  # steps between updates of the critics
     policy_period: int = setting(2, at_least=1)  # n: after every n critic updates, the actor takes n updates
     actor_lr: float | None = setting(None, above=0)  # the actor's learning rate; null: the critics', optimizer.lr
-    temperature: float = setting(1.0, above=0)  # the weight of the entropy, α; its first value if it is learned
+    temperature: float = setting(1.0, above=0)  # the weight of the entropy, α; its initial value if it is learned
     learn_temperature: bool = True  # whether each run learns it
-    # The temperature is learned for this entropy; null: −1 for each number of an action.
+    # Target entropy of the temperature; null: −1 for each number of an action.
     target_entropy: float | None = setting(None, read_if=("learn_temperature", bool))
     # Rewards are multiplied by it for learning; reported returns are not.
     reward_scale: float = setting(1.0, above=0, neutral=True)

@@ -21,7 +21,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
     benchmark = parts.benchmark
     pixels = prod(images.train_images.shape[1:])
     held_out = len(benchmark.lesson(images, parts.stream_seeds[0], 0).held_out)
-    # The floats of one evaluation batch with everything between the layers, counted twice, as a margin.
+    # The floats of one evaluation batch with all activations, counted twice as a margin.
     between = sum(prod(unit.produced) for unit in model.units)
     floats = 2 * AT_ONCE * (pixels + between)
     pairs = benchmark.tasks**2 if benchmark.eval_matrix else 0

@@ -99,7 +99,7 @@ def laid_out(
             continue
         source = sources[place]
         own = lesson.pixels if order is None else order if lesson.pixels is None else lesson.pixels[order]
-        if own is None:  # a mode lets NumPy write in place; without one it checks first, in a copy
+        if own is None:  # with mode="clip" NumPy writes in place; by default it checks first, in a copy
             np.take(source, index, axis=0, out=shown, mode="clip")
         else:
             if index.tobytes() not in taken:

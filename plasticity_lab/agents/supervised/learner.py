@@ -208,7 +208,7 @@ class SupervisedLearner:
 # Legend: K runs, T tasks.
 
 Scored = Callable[[Task, Mapping[str, Tensor]], Evaluation]
-"""A task, and the parameters of a pack → accuracies on its held-out images by name, (K,)."""
+"""(task, a pack's parameters) → accuracies on the task's held-out images by name, (K,)."""
 COLUMNS = {"final_accuracy": "accuracy_on", "masked_accuracy": "masked_accuracy_on"}
 """Name of an accuracy on one task → name of the row of accuracies on all tasks (see `records.task_matrix`)."""
 

@@ -30,24 +30,24 @@ class ValueSettings(Component):
     min_history: int = setting(20_000, at_least=1, capped=True)
     update_period: int = setting(4, at_least=1)  # steps between updates
     target_period: int = setting(8_000, at_least=1, capped=True)  # steps between copies of the network into its target
-    epsilon_start: float = setting(1.0, at_least=0, at_most=1)  # how likely an action is random, at first
-    epsilon_final: float = setting(0.01, at_least=0, at_most=1)  # the same in the end
+    epsilon_start: float = setting(1.0, at_least=0, at_most=1)  # initial probability of a random action
+    epsilon_final: float = setting(0.01, at_least=0, at_most=1)  # final probability of a random action
     epsilon_decay: int = setting(250_000, at_least=0, capped=True)  # steps from start to final, after min_history steps
-    epsilon_eval: float = setting(0.001, at_least=0, at_most=1)  # how likely an action is random in the test
+    epsilon_eval: float = setting(0.001, at_least=0, at_most=1)  # probability of a random action in the test
     clip_rewards: bool = True  # whether rewards are clipped to −1 … 1 for learning; reported returns are unclipped
     life_loss_is_terminal: bool = False  # whether no value is added beyond a lost life, though the episode goes on
     # Steps averaged in one epoch row of the metrics; it changes no other number.
     epoch_steps: int = setting(1_000, at_least=1, capped=True)
     # Whether the network selects the best next action, not its target.
     double: bool = setting(False, neutral=True)
-    # Whether the network has the state's value and the actions' advantages.
+    # Whether the network outputs the state's value and the actions' advantages.
     dueling: bool = setting(False, neutral=True)
     # Atoms of each action's distribution of returns; 0: each action has a value, and the loss is the squared error.
     atoms: int = setting(0, at_least=0, neutral=True)
     support_low: float = setting(-10.0, neutral=True, read_if=("atoms", bool))  # the return of the first atom
     support_high: float = setting(10.0, neutral=True, read_if=("atoms", bool))  # the return of the last atom
     replay: str = setting("uniform", one_of=REPLAYS, neutral=True)  # prioritised: see `replay/prioritised.py`
-    # Whether the layers behind the encoder are noisy, while acting and learning; not in tests.
+    # Whether the layers after the encoder are noisy, while acting and learning; not in tests.
     noisy: bool = setting(False, neutral=True)
     # The initial value of every standard deviation in a noisy layer is noise / √inputs.
     noise: float = setting(0.1, at_least=0, neutral=True, read_if=("noisy", bool))
@@ -77,7 +77,7 @@ class ValueSettings(Component):
 
     @property
     def timetable(self) -> Timetable:
-        """When an update and a copy of the target are due."""
+        """The schedule of updates and target copies."""
         return Timetable(self.min_history, self.update_period, self.target_period)
 
     @property
