@@ -1,1 +1,1 @@
-"""Which tasks follow each other: a benchmark is data, and its task t a function of (seed, t) alone."""
+"""Benchmarks: sequences of tasks. Task t is data, and a function of (seed, t) alone."""

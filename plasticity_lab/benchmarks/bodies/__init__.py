@@ -1,1 +1,1 @@
-"""Bodies in environments, one after another: which body an agent controls in each task, and for how long."""
+"""Benchmarks of bodies: sequences of tasks, each with a body that an agent controls for a number of steps."""

@@ -132,6 +132,6 @@ def frictions_of_test(count: int, within: Sequence[float]) -> NDArray[np.float64
 
 
 def _drawn(stream: np.random.Generator, count: int, within: Sequence[float]) -> NDArray[np.float64]:
-    """Log-uniform."""
+    """Log-uniform numbers, (count,)."""
     low, high = map(math.log, within)
     return np.exp(stream.uniform(low, high, count))

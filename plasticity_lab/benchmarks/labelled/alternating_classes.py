@@ -51,7 +51,7 @@ class AlternatingClasses(LabelledBenchmark):
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """The images of task `position`'s classes.
 
-        Raises ConfigError if the set has too few classes, or of a class too few training images or no test images.
+        Raises ConfigError if the set has too few classes, or a class has too few training images or no test images.
         """
         self._check_enough(image_set)
         classes = self.classes_of(seed, position, image_set.classes)
@@ -99,7 +99,7 @@ class AlternatingClasses(LabelledBenchmark):
 
     def _check_enough(self, image_set: ImageSet) -> None:
         hard, easy = self.classes_hard, self.classes_easy
-        together = 2 if self.classes_repeat else self.tasks  # that many tasks in a row have no class in common
+        together = 2 if self.classes_repeat else self.tasks  # number of consecutive tasks without a common class
         needed = (together + 1) // 2 * hard + together // 2 * easy
         if needed > image_set.classes:
             raise ConfigError(
@@ -122,5 +122,5 @@ class AlternatingClasses(LabelledBenchmark):
 
 
 def is_hard(position: int) -> bool:
-    """Whether the task at that position is a hard one: the first is, and every other from there."""
+    """Whether the task at that position is hard: the first one is, and every other one after it."""
     return position % 2 == 0

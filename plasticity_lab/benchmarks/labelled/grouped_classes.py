@@ -55,9 +55,9 @@ class GroupedClasses(LabelledBenchmark):
         return drawn[group * self.classes_per_task :][: self.classes_per_task]
 
     def _lesson(self, image_set: ImageSet, seed: int, position: int, groups: Sequence[int]) -> Lesson:
-        """The images of some groups in the order of the file, and the held-out images of the task's own group.
+        """The images of some groups by position in the file, and the held-out images of the task's group.
 
-        Raises ConfigError if the set has too few classes, or of a class too few training images or no test images.
+        Raises ConfigError if the set has too few classes, or a class has too few training images or no test images.
         """
         self._check_enough(image_set)
         trained = [label for group in groups for label in self.classes_of(seed, group, image_set.classes)]

@@ -61,7 +61,7 @@ class JointClasses(GroupedClasses):
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """The training images of all groups, and the held-out ones of group `position`.
 
-        Raises ConfigError if the set has too few classes, or of a class too few training images or no test images.
+        Raises ConfigError if the set has too few classes, or a class has too few training images or no test images.
         """
         return self._lesson(image_set, seed, position, range(self.groups))
 

@@ -1,4 +1,4 @@
-"""Input shift: classes that have not been seen before in every task, each time to be distinguished."""
+"""Input shift: each task has new classes to distinguish."""
 
 from dataclasses import dataclass, field
 
@@ -14,16 +14,16 @@ from plasticity_lab.randomness.host import host_stream
 
 @dataclass(eq=False, kw_only=True)
 class NewClasses(LabelledBenchmark):
-    """Each task has `classes_per_task` classes that no task before it had; they are called 0, 1, …
+    """Each task has `classes_per_task` classes that no earlier task had, with the labels 0, 1, …
 
     The stream seed puts all classes in a random order, and each task takes the next of them. The head has an output for
-    each class of a task, and is not informed when a task begins. Evaluated on the test images of the task's classes, as
-    many of each as the class with the fewest has.
+    each class of a task, and gets no signal when a task begins. Evaluation uses the test images of the task's classes,
+    equally many per class (the number of the class with the fewest).
 
     classes_per_task: classes of a task.
     images_per_class: training images of each class: the first ones of the file, or drawn by the stream seed (`subset`).
-    classes_repeat: for sets of few classes: another order follows when one is used up, and no class comes twice within
-        one.
+    classes_repeat: for sets of few classes: a new random order follows when one is used up. No class comes twice within
+        one order.
 
     Source: Section 6, Appendix E (Continual ImageNet); Dohare et al. 2024 and Kumar et al. 2023, who shuffle.
     """
@@ -42,13 +42,13 @@ class NewClasses(LabelledBenchmark):
         super().__post_init__()
 
     def outputs(self, image_set: ImageSet) -> int:
-        """One for each class of a task."""
+        """Number of outputs: one for each class of a task."""
         return self.classes_per_task
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
-        """The images of task `position`'s classes, class after class as they were drawn; mixed where order=fixed.
+        """The images of task `position`'s classes, class after class as they were drawn; mixed if order=fixed.
 
-        Raises ConfigError if the set has too few classes, or of a class too few training images or no test images.
+        Raises ConfigError if the set has too few classes, or a class has too few training images or no test images.
         """
         self._check_enough(image_set)
         classes = self.classes_of(seed, position, image_set.classes)

@@ -1,4 +1,4 @@
-"""Input shift: the same images in every task, their pixels in another order."""
+"""Input shift: the same images in every task, with permuted pixels."""
 
 from dataclasses import dataclass
 
