@@ -1,1 +1,1 @@
-"""What starts workers, here or on Slurm, and reports how they ended."""
+"""Launchers: they start workers, on this machine or on Slurm, and report how the workers ended."""

@@ -1,4 +1,4 @@
-"""Damage of the small files of packs, and setting them aside. Records and plans are checked by those who read them."""
+"""Finds damaged small files of packs, and sets them aside. The readers of records and plans check those files."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -22,13 +22,13 @@ _READERS: dict[str, Callable[[Store, str], Any]] = {
 
 
 def damaged_files(store: Store, packs: Iterable[str]) -> list[DamagedFile]:
-    """The damage of packs' endings, progress, and marks of what is written to W&B.
+    """The errors of damaged endings, progress files, and marks of uploads to W&B.
 
-    Leases are not read: a damaged one holds until it runs out.  Raises StoreError if the disk does not answer.
+    Leases are not read: a damaged lease holds until it runs out.  Raises StoreError if the disk does not answer.
     """
     damaged = []
     wanted = sorted(packs)
-    # Most packs of a large store have few of these files. So folders are listed, and no file is looked for.
+    # Most packs of a large store have few of these files. So folders are listed once, and no missing file is opened.
     present = {folder: set(names(store.root / folder)) for folder in _READERS}
     for pack in wanted:
         for folder, read in _READERS.items():
@@ -41,7 +41,7 @@ def damaged_files(store: Store, packs: Iterable[str]) -> list[DamagedFile]:
 
 
 def damaged_checkpoints(store: Store, packs: Iterable[str]) -> list[DamagedFile]:
-    """The damage of the latest checkpoints of packs, by their first and last bytes.  Raises StoreError."""
+    """The errors of packs' damaged latest checkpoints, found by their first and last bytes.  Raises StoreError."""
     begun = set(names(store.root / "packs"))
     latest = ((pack, latest_epoch(store, pack)) for pack in sorted(packs) if pack in begun)
     paths = [store.checkpoint(pack, epoch) for pack, epoch in latest if epoch >= 0]
@@ -50,7 +50,7 @@ def damaged_checkpoints(store: Store, packs: Iterable[str]) -> list[DamagedFile]
 
 
 def damaged_jobs(store: Store, sweeps: Iterable[str]) -> list[DamagedFile]:
-    """The damage of the files about the Slurm jobs of sweeps.  Raises StoreError."""
+    """The errors of damaged files about the Slurm jobs of sweeps.  Raises StoreError."""
     unreadable: list[StoreError] = []
     for sweep in sweeps:
         submissions_of(store, sweep, unreadable)

@@ -1,4 +1,4 @@
-"""The progress of packs, watched in the store and shown: a live bar on a terminal, some lines in a log file."""
+"""Reads the progress of packs from the store and shows it: a live bar on a terminal, some lines in a log file."""
 
 import sys
 import time
@@ -22,12 +22,12 @@ FIRST_LINE_SECONDS = SILENT_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of packs taken together.
+    """The total progress of several packs.
 
-    runs, run_steps: of all packs; run-steps are the steps of each run, summed over runs. runs_done: of packs that ended
-    well. run_steps_done: all of ended packs, and of the others so far. diverged, failed: runs. unit: the name of
-    run-steps. left: seconds until the last pack ends, by the pace so far; None if none is trained. pause: the work of
-    the workers if none trains now.
+    runs, run_steps: the numbers for all packs; run-steps are the steps of each run, summed over runs. runs_done: the
+    runs of packs that ended well. run_steps_done: all run-steps of ended packs, and the run-steps so far of the others.
+    diverged, failed: numbers of runs. unit: the name of run-steps. left: seconds until the last pack ends, at the pace
+    so far; None if no pack is training. pause: the work of the workers if none trains now.
     """
 
     runs: int
@@ -42,9 +42,9 @@ class Progress:
 
 
 class Watch:
-    """Reports the progress of packs, or of their parts, at each call; each ending is read once.
+    """Reports the progress of packs, or of the parts of divided packs, at each call. Each ending is read once.
 
-    A pack counts as trained from the first step that this command sees it take.
+    A pack counts as training from the first step that this command observes.
     """
 
     def __init__(self, store: Store, packs: Sequence[Pack]) -> None:
@@ -54,13 +54,13 @@ class Watch:
 
     @property
     def over(self) -> bool:
-        """Whether all have ended."""
+        """Whether all packs have ended."""
         return len(self.ended) == len(self.packs)
 
     def look(self) -> Progress:
-        """Their progress now.  Raises StoreError."""
+        """The present progress of the packs.  Raises StoreError."""
         marked = set(names(self.store.done_folder)) - self.ended.keys()
-        self.packs = in_parts(self.store, self.packs)  # after the marks: a pack is marked once it is in parts
+        self.packs = in_parts(self.store, self.packs)  # after the marks: a divided pack is marked after its division
         begun = set(names(self.store.root / "packs"))
         for pack in self.packs:
             if pack.id in marked and (ending := ending_of(self.store, pack.id)) is not None:
@@ -82,13 +82,13 @@ class Watch:
         )
 
     def _pause(self, begun: Sequence[str]) -> str:
-        """The longest pause of the workers, in words; empty if any of them trains."""
+        """The longest pause of the workers, in words; empty if any worker trains."""
         pauses = [read_pause(self.store, pack) for pack in begun]
         known = [pause for pause in pauses if pause is not None]
         return max(known, key=lambda pause: pause.seconds).words if known and len(known) == len(pauses) else ""
 
     def _seconds_left(self, left: Sequence[Pack], far: dict[str, Reached]) -> float | None:
-        """Seconds until the last pack ends, if as many are trained at a time as now; None if none is."""
+        """Seconds until the last pack ends, if the number of packs in training stays as it is; None if it is zero."""
         for pack, now in far.items():
             self._first.setdefault(pack, now.steps)
         moving = {pack for pack, now in far.items() if now.steps > self._first[pack]}
@@ -111,11 +111,11 @@ class Rate:
         self.before = self.last = 0
 
     def words(self, now: Progress, moment: float, waits_for: str = "") -> str:
-        """«12 of 57 runs · 38 % · 12,300 run-steps/s · 0:01:05 left», with diverged and failed runs at its end.
+        """The progress in words: «12 of 57 runs · 38 % · 12,300 run-steps/s · 0:01:05 left», then diverged and failed.
 
-        Once all packs have ended: «all 57 runs are trained · writing them to W&B: 12 of 57 runs».
+        After all packs have ended: «all 57 runs are trained · writing them to W&B: 12 of 57 runs».
         """
-        # Workers take seconds to start. A pack that goes on from its checkpoint falls behind its last progress.
+        # Workers take seconds to start. A pack that continues from its checkpoint falls behind its last progress.
         back = now.run_steps_done < self.last
         if self.began is None or back or (not self.moving and now.run_steps_done > self.before):
             self.moving = self.began is not None and not back
@@ -138,7 +138,7 @@ class Rate:
 
 
 class TerminalBar:
-    """One line that keeps its place."""
+    """A progress bar in one line of a terminal."""
 
     def __init__(self) -> None:
         self.rate = Rate()
@@ -148,15 +148,15 @@ class TerminalBar:
         self.bar.start()
 
     def show(self, now: Progress, waits_for: str = "") -> None:
-        """Moves the bar.  Called every second or so.
+        """Updates the bar.  Called about every second.
 
-        waits_for: the work that is left once all packs have ended.
+        waits_for: the work that is left after all packs have ended.
         """
         words = self.rate.words(now, time.monotonic(), waits_for)
         self.bar.update(self.line, total=now.run_steps, completed=now.run_steps_done, description=words)
 
     def say(self, words: str) -> None:
-        """Prints a line above the bar, which stays."""
+        """Prints a permanent line above the bar."""
         self.bar.console.print(words, markup=False, highlight=False, soft_wrap=True)
 
     def close(self) -> None:
@@ -165,7 +165,7 @@ class TerminalBar:
 
 
 class LogLines:
-    """A line soon after the start, then at growing intervals, a minute at most; as `TerminalBar` otherwise."""
+    """Prints a line soon after the start, then at growing intervals of up to a minute. Used as `TerminalBar` is."""
 
     def __init__(self) -> None:
         self.rate = Rate()

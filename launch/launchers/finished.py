@@ -1,4 +1,4 @@
-"""Sentences about finished runs, and the check whether a command has no others. It imports no torch."""
+"""Sentences about finished runs, and the check whether all runs of a command are finished. It imports no torch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -23,21 +23,21 @@ from plasticity_lab.run import Run
 
 
 class SweepFailed(PlasticityError):
-    """Some runs of a sweep failed, or its workers ended before it did."""
+    """Some runs of a sweep failed, or its workers ended before the sweep did."""
 
 
 def all_finished_here(runs: Sequence[Run], settings: Settings) -> bool:
-    """`all_finished` on this machine; False if it may lack the device or the cores: that error needs torch."""
+    """`all_finished` on this machine; False if it may lack the device or the cores, since that check needs torch."""
     plain = settings.device in ("auto", "cpu") and (settings.launch.workers or 1) <= most_workers()
     return plain and all_finished(runs, settings, lambda: None)
 
 
 def all_finished(runs: Sequence[Run], settings: Settings, check: Callable[[], None]) -> bool:
-    """Whether a command has nothing to train.  If so, it says that and tidies the store.
+    """Whether a command has nothing to train.  If so, prints that and tidies the store.
 
-    False too if a plan is asked for, or a file of the store may be damaged: these sentences name the device, which
-    needs torch. check: raises for any other mistake in the command, before the store is tidied.
-    Raises as `check` and `report.to_be_trained`.
+    Also False if the command requests a plan, or a file of the store may be damaged: the messages about these name the
+    device, which needs torch. check: raises for any other mistake in the command, before the store is tidied.
+    Raises the errors of `check` and `report.to_be_trained`.
     """
     if settings.dry_run or settings.plan_only or settings.rerun:
         return False
@@ -71,7 +71,7 @@ def _may_be_finished(store: Store, runs: Sequence[Run]) -> bool:
 
 
 def say_all_finished(store: Store, todo: Outstanding, settings: Settings) -> None:
-    """Says that no run of a command is left.  Raises SweepFailed if some failed too often to be tried again."""
+    """Prints that no run of a command is left.  Raises SweepFailed if some runs failed too often to be tried again."""
     if todo.given_up:
         runs = len(todo.finished) + len(todo.given_up)
         words = f"Of {counted(runs, 'run')} {len(todo.finished):,} finished already, {len(todo.given_up):,} failed."
@@ -85,13 +85,13 @@ def say_all_finished(store: Store, todo: Outstanding, settings: Settings) -> Non
 
 
 def say_of_finished(todo: Outstanding, settings: Settings) -> None:
-    """Says which runs are not trained though a user may expect it."""
+    """Prints which runs are not trained, although a user may expect it."""
     if todo.given_up and todo.left:
         say(how_to_try_again(todo.given_up))
     for target, edited in todo.edited.items():
         say(
-            f"{file_of_class(target)} or what it imports has changed since {target.rpartition('.')[2]} trained "
-            f"{counted(len(edited), 'finished run')} ({some(edited, 3)}), which the command takes as they are; "
+            f"{file_of_class(target)} or one of its imports has changed since {target.rpartition('.')[2]} trained "
+            f"{counted(len(edited), 'finished run')} ({some(edited, 3)}); the command takes these runs as they are; "
             "rerun=true trains them again."
         )
     if settings.save_weights != "none" and (count := len(todo.without_weights)):
@@ -108,13 +108,13 @@ def say_of_finished(todo: Outstanding, settings: Settings) -> None:
 
 
 def say_finished(store: Store, runs: int, how: str) -> None:
-    """Says that all runs are finished.  how: the words after that."""
+    """Prints that all runs are finished.  how: words to add after "finished"."""
     finished = "The run is" if runs == 1 else f"All {runs:,} runs are"
     say(f"{finished} finished{how}. Records: {store.root}")
 
 
 def say_next(store: Store, runs: Sequence[str]) -> None:
-    """Names the command that shows more."""
+    """Prints the command that shows more about the runs."""
     if len(runs) == 1:
         say(f"All about it: python -m launch show {runs[0]}{store_option(store)}")
     else:
@@ -122,7 +122,7 @@ def say_next(store: Store, runs: Sequence[str]) -> None:
 
 
 def result(store: Store, run: str) -> str:
-    """The outcome, the results and the folder of a finished run, in a line."""
+    """The outcome, the results and the folder of a finished run, in one line."""
     record: Any = read_record(store, run)
     if record is None:
         return f"Run {run} has no record."
@@ -133,7 +133,7 @@ def result(store: Store, run: str) -> str:
 
 
 def _without_numbers(record: Mapping[str, Any]) -> str:
-    """Why a finished run has no number."""
+    """The reason why a finished run has no number."""
     if record["status"] != "done":
         return "no task has ended"
     name = declared_in(record).headline
@@ -142,7 +142,7 @@ def _without_numbers(record: Mapping[str, Any]) -> str:
 
 
 def _numbers(record: Mapping[str, Any]) -> list[str]:
-    """The main metric of a run, and its other measures that have a direction and a short title, in words."""
+    """The main metric of a run, and its other measures with a direction and a short title, in words."""
     declared, summary = declared_in(record), record["summary"]
     numbers = []
     for measure in declared.with_direction:

@@ -1,7 +1,7 @@
 """The launcher of one machine: plans a sweep, starts a worker for each core or GPU, and shows their progress.
 
-Also the work of Hydra's own launchers, which start a job for each run: one sweep, and each of its packs has one run.
-The command plans the sweep. Each job trains the pack of its run, and adds no plan of its own.
+Also used with Hydra's standard launchers, which start one job for each run. The command plans one sweep, and each pack
+of the sweep has one run. Each job trains the pack of its run and adds no plan.
 """
 
 import sys
@@ -28,14 +28,14 @@ from plasticity_lab.run import Run
 
 @dataclass(frozen=True)
 class Machine:
-    """This machine.  devices: one for each worker, or the CPU for several. resources: of its workers, for a plan."""
+    """This machine.  devices: one a worker, or the CPU once for all workers. resources: its workers, for a plan."""
 
     devices: Sequence[str]
     resources: Resources
 
     @staticmethod
     def of(settings: Settings, workers: int | None = None) -> "Machine":
-        """This machine by `device` and `launch.workers`.  workers: instead of the latter.
+        """This machine with the settings `device` and `launch.workers`.  workers: replaces `launch.workers`.
 
         Raises ConfigError; StoreError.
         """
@@ -56,10 +56,10 @@ class Machine:
 
 
 def train_here(runs: Sequence[Run], settings: Settings, of: str | None = None) -> None:
-    """Trains the runs that are not finished yet on all of this machine, and leaves their records in the store.
+    """Trains the runs that are not finished yet, with all workers of this machine, and writes their records.
 
-    of: the sweep whose plan has them already, by `to_be_started`; None: they are a sweep of their own.
-    Raises SweepFailed naming the runs that are left; KeyboardInterrupt after the workers have written checkpoints.
+    of: the sweep that `to_be_started` has planned these runs in; None: the runs are a separate sweep.
+    Raises SweepFailed that names the runs left; KeyboardInterrupt after the workers have written checkpoints.
     """
     machine, ready = _prepared(runs, settings)
     ready = ready if of is None else _part_of(ready, of)
@@ -75,9 +75,9 @@ def train_here(runs: Sequence[Run], settings: Settings, of: str | None = None) -
 
 
 def _prepared(runs: Sequence[Run], settings: Settings) -> tuple[Machine, Prepared]:
-    """This machine, and the runs planned for it: with fewer workers than cores if each needs more memory.
+    """This machine, and the runs planned for it. If a run needs more memory, there are fewer workers than cores.
 
-    Raises as `prepared`.
+    Raises the errors of `prepared`.
     """
     machine = Machine.of(settings)
     while True:
@@ -91,7 +91,7 @@ def _prepared(runs: Sequence[Run], settings: Settings) -> tuple[Machine, Prepare
 
 
 def _part_of(ready: Prepared, sweep: str) -> Prepared:
-    """The plan of a job as part of its sweep's plan; unchanged if the sweep has other packs, as on another device."""
+    """The job's plan as part of its sweep's plan; unchanged if the sweep has other packs, as for another device."""
     known = {pack.id for pack in read_plan(ready.store, sweep).packs}
     if not ready.plan.packs or not known.issuperset(pack.id for pack in ready.plan.packs):
         return ready
@@ -99,7 +99,7 @@ def _part_of(ready: Prepared, sweep: str) -> Prepared:
 
 
 def _why_no_more(machine: Machine, error: TooLarge) -> list[str]:
-    """The reasons why a worker has no more of this machine's memory."""
+    """The reasons why a worker cannot have more of this machine's memory."""
     workers, why = machine.resources.workers, []
     if len(machine.devices) < workers and error.bytes <= workers * error.most:
         why.append(f"({workers} workers share this machine's memory; with fewer launch.workers each has more.)")
@@ -111,7 +111,7 @@ def _why_no_more(machine: Machine, error: TooLarge) -> list[str]:
 def _check_computed(ready: Prepared, packs: Sequence[Pack]) -> None:
     """Raises PlanError if packs were begun in a mode that cannot be computed here; StoreError.
 
-    A worker would begin such packs again.
+    Without this check, a worker would begin such packs again.
     """
     if (uncompiled := ready.resources.uncompiled) is None:
         return
@@ -119,15 +119,16 @@ def _check_computed(ready: Prepared, packs: Sequence[Pack]) -> None:
     if bound:
         runs = sum(binding.width for binding in bound)
         raise PlanError(
-            f"{counted(runs, 'run')} {'was' if runs == 1 else 'were'} begun in mode {bound[0].mode}, which is kept to "
-            f"the end, but {uncompiled.sentence}. What is trained so far is kept."
+            f"{counted(runs, 'run')} {'was' if runs == 1 else 'were'} begun in mode {bound[0].mode} and must end in "
+            f"it, but {uncompiled.sentence}. The training so far is kept."
         )
 
 
 def to_be_started(runs: Sequence[Run], settings: Settings, launcher: str) -> tuple[str, list[Run]]:
-    """Plans each run as a pack.  Returns the sweep, and the runs that need a job; none if the plan is only shown.
+    """Plans each run as a pack.  Returns the sweep, and the runs that need a job; no runs if the plan is only shown.
 
-    Jobs may run on other machines, so their memory is taken to suffice.  Raises as `prepared` and `to_be_trained`.
+    Jobs may run on other machines, so their memory is assumed to suffice.
+    Raises the errors of `prepared` and `to_be_trained`.
     """
     store, kind = Store(settings.store), kind_of(devices(settings.device)[0])
     calibration, damaged = calibrated(store, kind)
@@ -144,7 +145,7 @@ def to_be_started(runs: Sequence[Run], settings: Settings, launcher: str) -> tup
 
 
 def say_how_jobs_ended(runs: Sequence[Run], settings: Settings) -> None:
-    """Says that all runs have records.  Raises SweepFailed if one has none."""
+    """Prints that all runs have records.  Raises SweepFailed if a run has none."""
     store = Store(settings.store)
     index = RunIndex(store)
     without = [run.id for run in runs if index.of(run.id) is None]

@@ -1,6 +1,6 @@
-"""The workers of one machine as processes: started, watched, and stopped together.
+"""Starts, watches and stops the worker processes of one machine.
 
-Another process compiles graphs ahead if this machine has a core that no worker uses.
+Another process compiles graphs in advance if this machine has a core that no worker uses.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ class Uploads:
         self._complete = 0
 
     def words(self, packs: Sequence[Pack]) -> str:
-        """«writing them to W&B: 12 of 57 runs».  packs: all have ended.  Raises StoreError."""
+        """Words such as «writing them to W&B: 12 of 57 runs».  packs: all have ended.  Raises StoreError."""
         destination = destination_of(self._tracking)
         if destination is None:
             return "the workers are ending"
@@ -58,12 +58,12 @@ class Uploads:
 def run_workers(
     store: Store, plan: Plan, packs: Sequence[Pack], devices: Sequence[str], only: Sequence[str] = ()
 ) -> list[str]:
-    """Starts a worker on each device named, and shows their progress and their lines until the last has ended.
+    """Starts a worker on each device, and shows the workers' progress and lines until the last worker has ended.
 
-    A worker that dies is not replaced, since the others take its packs over, unless `Killed` says that memory ran out.
-    On Ctrl-C or SIGTERM the workers write checkpoints and end, then KeyboardInterrupt goes on. They do the same if this
-    process is killed. only: the ids of packs that they may train; none: all. Returns why workers ended early, each
-    reason once.
+    A dead worker is not replaced, since the others take over its packs, unless `Killed` finds that memory ran out.
+    On Ctrl-C or SIGTERM the workers write checkpoints and end, then KeyboardInterrupt is raised again. The workers also
+    write checkpoints and end if this process is killed. only: the ids of packs that they may train; empty: all packs.
+    Returns the reasons why workers ended early, each reason once.
     """
     watch, shown, uploads = Watch(store, packs), display(), Uploads(store, plan.settings.tracking)
     killed = Killed(store, plan.settings.launch.lease_seconds)
@@ -83,7 +83,7 @@ def run_workers(
                         workers.append(_Worker(store, plan.sweep, worker.device, share, files, only))
                 if all(worker.process.poll() is not None for worker in workers):
                     break
-                with contextlib.suppress(StoreFault):  # the workers wait until it works again, and say so
+                with contextlib.suppress(StoreFault):  # the workers wait until the store works again, and say so
                     now = watch.look()
                     shown.show(now, uploads.words(watch.packs) if watch.over else "")
                 time.sleep(LOOK_SECONDS)
@@ -99,9 +99,9 @@ def run_workers(
 
 @contextlib.contextmanager
 def precompiling(store: Store, plan: Plan, packs: Sequence[Pack], workers: int) -> Iterator[None]:
-    """Around training: a process compiles the graphs of packs that come after the workers' first ones.
+    """Around training: a process compiles the graphs of packs that come after the workers' first packs.
 
-    It starts only if a core is free, and later packs need other graphs. packs: in the order in which workers take them.
+    It starts only if a core is free and later packs need other graphs. packs: in the order that workers take them.
     """
     if cores() <= workers or not packs_to_precompile(plan, packs, workers):
         yield
@@ -116,7 +116,10 @@ def precompiling(store: Store, plan: Plan, packs: Sequence[Pack], workers: int) 
 
 
 def _started(module: str, words: Sequence[str], stdout: IO[bytes] | int, stderr: IO[bytes] | int) -> subprocess.Popen:
-    """A process of ours, with one thread, also in libraries that read that at their start; it finds users' modules."""
+    """Starts one of our modules as a process that can import users' modules.
+
+    Environment variables limit it to one thread, also in libraries that read them at import.
+    """
     threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     return subprocess.Popen(
         [sys.executable, "-m", module, *words],
@@ -125,14 +128,14 @@ def _started(module: str, words: Sequence[str], stdout: IO[bytes] | int, stderr:
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=stderr,
-        # A terminal's Ctrl-C must reach this process only, which then asks the workers to stop: a worker that is still
-        # importing could only answer with a traceback.
+        # A terminal's Ctrl-C must reach this process only. It then asks the workers to stop: a worker that is still
+        # importing would answer Ctrl-C with a traceback.
         process_group=0,
     )
 
 
 class _Worker:
-    """A process, and the files it writes into: a pipe would break when its reader dies."""
+    """A worker process, and the files that it writes into. A pipe would break if its reader died."""
 
     def __init__(
         self, store: Store, sweep: str, device: str, cores: int, files: contextlib.ExitStack, only: Sequence[str]
@@ -145,8 +148,8 @@ class _Worker:
         self.process = _started("launch.work.worker", words, stdout=self.gave, stderr=self.said)
 
     def new_lines(self) -> list[str]:
-        """The whole lines of its stderr since the last call."""
-        # Read without moving the place in the file, which the worker shares.
+        """The complete lines that the worker has written to stderr since the last call."""
+        # os.pread does not move the file offset, which the worker shares.
         new = os.pread(self.said.fileno(), 1 << 20, self.read)
         if self.process.poll() is None:
             new = new[: new.rfind(b"\n") + 1]
@@ -154,13 +157,13 @@ class _Worker:
         return new.decode(errors="replace").splitlines()
 
     def was_killed(self) -> bool:
-        """Whether it was ended by SIGKILL; true once."""
+        """Whether SIGKILL ended the worker; True only at the first call after that."""
         met, self._met = self._met, self.process.poll() == -signal.SIGKILL
         return self._met and not met
 
     @property
     def reason(self) -> str:
-        """Why it ended early; empty if it did not, or has shown a traceback."""
+        """The reason why the worker ended early; empty if it did not, or if it has shown a traceback."""
         status = self.process.poll()
         if status is not None and status < 0:
             often = ", as happens where memory runs out" if status == -signal.SIGKILL else ""
@@ -169,21 +172,21 @@ class _Worker:
 
 
 class Killed:
-    """The workers of one command that SIGKILL ended one after another on the same pack, which is too large for memory.
+    """Detects that SIGKILL ended several workers in turn on the same pack, because the pack is too large for memory.
 
-    A killed worker cannot report that, but the command that started it sees it. A first killed worker is not replaced:
-    a person may have killed it.
+    A killed worker cannot report that, but the command that started the worker sees it. The first killed worker is not
+    replaced: a user may have killed it.
     """
 
     def __init__(self, store: Store, lease_seconds: float) -> None:
         self.store, self.seconds, self.again = store, lease_seconds, False
 
     def calls_for_another(self, pid: int) -> str:
-        """Why another worker must replace one that was killed; empty if none must, or the store does not answer.
+        """The reason why a new worker must replace a killed one; empty if not needed, or if the store does not answer.
 
         The new worker counts the holders that vanished, and divides the pack.
         """
-        from launch.work.failures import DIVIDED_AFTER  # torch: commands that start no worker need not wait for it
+        from launch.work.failures import DIVIDED_AFTER  # imports torch: only commands with workers wait for that
 
         try:
             held = self._held_by(pid)
@@ -209,16 +212,16 @@ class Killed:
         return None
 
     def _times(self, pack: str, epoch: int) -> int:
-        """The number of holders in turn that have vanished from a pack since its last checkpoint."""
+        """The number of successive holders of a pack that have vanished since its last checkpoint."""
         me = this_owner()
         following = Lease(self.store, pack, epoch + 1, me)
         return Leases(self.store, self.seconds, me).vanished(following, latest_epoch(self.store, pack))[0]
 
 
 def _pass_on(workers: Sequence[_Worker], shown: Display, said_by: dict[str, _Worker]) -> None:
-    """Shows the lines of workers, each once: all workers of a broken installation print the same traceback.
+    """Shows each line only from the first worker that prints it: with a broken installation all print one traceback.
 
-    said_by: line → the first worker that said it.
+    said_by: line → the first worker that printed it.
     """
     for worker in workers:
         for line in worker.new_lines():
@@ -227,7 +230,7 @@ def _pass_on(workers: Sequence[_Worker], shown: Display, said_by: dict[str, _Wor
 
 
 def _stop(workers: Sequence[_Worker], shown: Display) -> None:
-    """Asks all workers to stop, waits for their checkpoints, and kills the others; on a second Ctrl-C at once."""
+    """Asks all workers to stop, waits for their checkpoints, and kills late workers; a second Ctrl-C kills at once."""
     processes = [worker.process for worker in workers if worker.process.poll() is None]
     try:
         for process in processes:
@@ -247,7 +250,7 @@ def _stop(workers: Sequence[_Worker], shown: Display) -> None:
 
 @contextlib.contextmanager
 def _interrupted_by_sigterm() -> Iterator[None]:
-    """SIGTERM does the same as Ctrl-C."""
+    """Inside this context, SIGTERM raises KeyboardInterrupt, as Ctrl-C does."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Our launchers as Hydra makes them: hydra/launcher=packed and hydra/launcher=packed_slurm."""
+"""Our launchers as Hydra plugins: hydra/launcher=packed and hydra/launcher=packed_slurm."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,15 +16,15 @@ class PackedLauncher(Launcher):
     """Trains all runs of a command packed, on this machine."""
 
     def setup(self, **_: Any) -> None:
-        """Called by Hydra; nothing to prepare."""
+        """Called by Hydra; does nothing."""
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Any:
-        """Called by Hydra's own sweepers, which these launchers do not serve."""
+        """Called by Hydra's standard sweepers, which these launchers do not support.  Raises ConfigError."""
         raise ConfigError("This launcher takes resolved runs, which only plasticity_lab.main makes.")
 
     def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
         """Trains the runs, or prints their plan."""
-        # Every command, --help too, imports this file. Most commands need neither a store nor torch.
+        # Every command, even --help, imports this file. Most commands need neither a store nor torch.
         from launch.launchers.finished import all_finished_here
 
         if all_finished_here(runs, settings):
@@ -34,7 +34,7 @@ class PackedLauncher(Launcher):
         train_here(runs, settings)
 
     def at_once(self, run: Run, settings: Settings) -> int:
-        """How many runs like this one are trained at once here."""
+        """The number of runs like this one that train at once on this machine."""
         from launch.launchers.local import Machine
         from launch.launchers.prepare import at_once  # torch, as above
 
@@ -42,7 +42,7 @@ class PackedLauncher(Launcher):
 
 
 class PackedSlurmLauncher(PackedLauncher):
-    """Submits workers to Slurm that train the runs packed.  parameters: those of `PackedSlurmConf`."""
+    """Submits workers to Slurm that train the runs packed.  parameters: the fields of `PackedSlurmConf`."""
 
     def __init__(self, **parameters: Any) -> None:
         self.parameters: dict[str, Any] = {
@@ -62,7 +62,7 @@ class PackedSlurmLauncher(PackedLauncher):
         submit_runs(runs, settings, self.parameters)
 
     def at_once(self, run: Run, settings: Settings) -> int:
-        """How many runs like this one are trained at once there."""
+        """The number of runs like this one that train at once on the cluster."""
         from launch.launchers.prepare import at_once  # torch, as above
         from launch.launchers.slurm.launcher import resources_of
 

@@ -1,4 +1,4 @@
-"""The first steps of every launcher: sort the runs of a command, and plan those that are left."""
+"""The first steps of every launcher: sort the runs of a command, and plan the runs that are left."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,9 +33,9 @@ from plasticity_lab.run import Run
 class Prepared:
     """The runs of a command, sorted and planned; nothing is written yet.
 
-    settings: the command's, with `tracking=auto` decided. cost_of: the prices of the plan. unreadable: the damage of
-    files of the store that the plan was made without. earlier: the unfinished packs of earlier plans, sorted.
-    of_another: whether the plan is part of a plan that is in the store already.
+    settings: the command's settings, with `tracking=auto` decided. cost_of: the costs that the plan uses. unreadable:
+    the errors of damaged files in the store; the plan was made without these files. earlier: the unfinished packs of
+    earlier plans, sorted. of_another: whether the plan is part of a plan that is already in the store.
     """
 
     store: Store
@@ -49,7 +49,7 @@ class Prepared:
     of_another: bool = False
 
     def packs_for_workers(self) -> list[Pack]:
-        """The packs of the sort of device that the workers have.  Raises PlanError if there are none."""
+        """The packs for the workers' sort of device.  Raises PlanError if the plan has no such pack."""
         sort = sort_of(self.resources.kind)
         packs = [pack for pack in self.plan.packs if sort_of(pack.kind) == sort]
         if not packs:
@@ -62,9 +62,9 @@ class Prepared:
 def prepared(
     runs: Sequence[Run], settings: Settings, resources: Resources, command: Sequence[str] | None = None
 ) -> Prepared:
-    """Sorts the runs of a command, and plans those that are left.  Says whether they are tracked in W&B too.
+    """Sorts the runs of a command, and plans the runs that are left.  Prints whether W&B tracks them.
 
-    command: the words that asked for the runs; None: this process's own.
+    command: the words of the command that requests the runs; None: this process's command.
     Raises DataError, PlanError, ConfigError, StoreError; OwnClassError for a class from outside the package.
     """
     store, command = Store(settings.store), command or sys.orig_argv
@@ -83,14 +83,14 @@ def prepared(
         unreadable += damaged_jobs(store, [planned.sweep])
     if where and todo.left:
         say(where)
-    firsts = [(planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs]  # all runs of a pack are as long
+    firsts = [(planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs]  # a pack's runs have equal lengths
     for line in [*too_short(firsts), *unseen((run for run, _ in firsts), cost_of)]:
         say(line)
     return Prepared(store, settings, resources, cost_of, todo, planned, unreadable, earlier)
 
 
 def put_in_order(ready: Prepared) -> list[str]:
-    """Sets damaged files aside, gives finished runs their new names, and writes the plan if runs are left.
+    """Sets damaged files aside, adds new names to finished runs' records, and writes the plan if runs are left.
 
     Returns a line for each damaged file.  Raises StoreError.
     """
@@ -106,7 +106,7 @@ def put_in_order(ready: Prepared) -> list[str]:
 
 
 def at_once(run: Run, resources: Resources, settings: Settings) -> int:
-    """How many runs like this one are trained at once: the width of a pack, or a run for each worker if that is more.
+    """The number of runs like this one that train at once: the width of a pack, or the number of workers if larger.
 
     Raises ConfigError, DataError.
     """
@@ -114,22 +114,25 @@ def at_once(run: Run, resources: Resources, settings: Settings) -> int:
     try:
         width = widest_pack(run, cost, resources.choice(cost, settings.mode).mode, resources)
     except TooLarge:
-        width = 1  # planning it will raise the error
+        width = 1  # planning the run will raise the error
     return max(width, resources.workers)
 
 
 def costs_to_train(settings: Settings) -> CostOf:
-    """A function that prices runs.  It raises DataError if files are missing, ConfigError."""
+    """A function that returns the cost of a run.  It raises DataError if files are missing, ConfigError."""
     return costs(assembly.resources(data_folder(settings.data)))
 
 
 def costs_to_show(settings: Settings) -> CostOf:
-    """The same for plans that are only shown: it says once which files are missing, and does without them if it can."""
+    """As `costs_to_train`, but for plans that are only shown.
+
+    It prints once which files are missing, and estimates costs without them if possible.
+    """
     return costs(assembly.resources_or_outlines(data_folder(settings.data), say))
 
 
 def costs(resource_of: assembly.ResourceOf) -> CostOf:
-    """A function that prices runs, once for all that could share a pack."""
+    """A function that returns the cost of a run, computed once for all runs that could share a pack."""
     known: dict[str, Cost] = {}
 
     def price(run: Run) -> Cost:
@@ -151,9 +154,9 @@ def _planned(
     earlier: Earlier,
     known: Mapping[str, Run],
 ) -> Plan:
-    """The plan of the runs that are left: unfinished packs of earlier plans as they are, the other runs in new packs.
+    """The plan of the runs that are left: unchanged unfinished packs of earlier plans, and new packs for other runs.
 
-    known: the runs of earlier packs.
+    known: id → run, for the runs of earlier packs.
     """
     taken_on = {run for pack in earlier.going_on for run in pack.runs}
     rest = [run for run in todo.left if run.id not in taken_on]
@@ -179,9 +182,9 @@ def _planned(
 
 
 def _set_aside(ready: Prepared, error: StoreError) -> str:
-    """Renames a damaged file if that is possible, and returns a line about it.
+    """Renames a damaged file if possible, and returns a line about it.
 
-    Raises the error if it is another version's plan of this very sweep, which would be overwritten.
+    Raises the error if the file is another version's plan of the same sweep: it would be overwritten.
     """
     if isinstance(error, OtherFormat) and error.sweep == ready.plan.sweep and ready.todo.left:
         raise error
@@ -189,20 +192,20 @@ def _set_aside(ready: Prepared, error: StoreError) -> str:
         try:
             return put_aside(ready.store, error)
         except StoreError:
-            pass  # it can stay in its place: the plan was made without it
+            pass  # the file can stay: the plan was made without it
     return str(error)
 
 
 def too_short(runs: Iterable[tuple[Run, int]]) -> list[str]:
-    """A line for each part of a run's work that would come after its end: learning, or an intervention.
+    """A line for each part of a run's work that would begin only after the run's end: learning, or an intervention.
 
-    runs: with their updates.
+    runs: pairs of a run and its number of updates.
     """
     return list(dict.fromkeys(line for run, updates in runs for line in _of(run, updates)))
 
 
 def unseen(runs: Iterable[Run], cost_of: Callable[[Run], Cost]) -> list[str]:
-    """A line for each network that gives a run's diagnostics nothing to measure."""
+    """A line for each network without anything that a run's diagnostics can measure."""
     asked = ((run, names_of(run)) for run in runs)
     lines = (
         f"diagnostics: {' and '.join(names)} finds nothing to measure in network={run.name('network')} with "

@@ -30,10 +30,11 @@ from plasticity_lab.run import Run
 
 
 def to_be_trained(ready: Prepared, workers: int) -> bool:
-    """Puts the store in order and the plan into it.  Returns whether workers are to be started.
+    """Tidies the store and writes the plan into it.  Returns whether workers are to be started.
 
-    With `dry_run` it only prints the plan; with `plan_only` it also prints it. workers: how many train at once.
-    Raises StoreError; SweepFailed if all runs that are left failed too often to be tried again.
+    With `dry_run` it only prints the plan; with `plan_only` it writes and prints the plan. workers: the number of
+    workers that train at once.
+    Raises StoreError; SweepFailed if no run is left to train and some failed too often to be tried again.
     """
     settings = ready.settings
     if settings.dry_run or settings.plan_only:
@@ -61,7 +62,7 @@ def _show_plan(ready: Prepared, workers: int) -> None:
 
 
 def announce(ready: Prepared, workers: str) -> None:
-    """Says which runs are to be trained.  workers: in words, as "3 workers on cpu"."""
+    """Prints which runs are to be trained.  workers: the workers in words, such as "3 workers on cpu"."""
     planned, todo = ready.plan, ready.todo
     others = len(planned.runs.keys() - set(planned.asked))
     along = f" (with {others:,} of other sweeps that share their packs)" if others else ""
@@ -80,12 +81,12 @@ def announce(ready: Prepared, workers: str) -> None:
 
 
 def report(ready: Prepared, runs: Sequence[Run], reasons: Sequence[str]) -> None:
-    """Says how the runs ended, after their workers have ended.  reasons: why some workers ended early.
+    """Prints how the runs ended, after their workers have ended.  reasons: the reasons why workers ended early.
 
-    Raises SweepFailed with the most important reason, if any run is not finished.
+    Raises SweepFailed with the most important reasons if any run is not finished.
     """
     store = ready.store
-    planned = read_plan(store, ready.plan.sweep)  # with the packs that were divided meanwhile
+    planned = read_plan(store, ready.plan.sweep)  # with the packs that were divided during training
     asked = {run.id: run for run in runs}
     failed: set[str] = set()
     waiting: set[str] = set()
@@ -118,7 +119,10 @@ def report(ready: Prepared, runs: Sequence[Run], reasons: Sequence[str]) -> None
 
 
 def _ways_out(store: Store, failed: Collection[str], retries: float, kinds: Collection[str]) -> list[str]:
-    """Sentences about runs that the same command does not train.  kinds: of device that unfinished runs go on with."""
+    """Sentences about runs that the same command does not train.
+
+    kinds: the kinds of device that can continue unfinished runs.
+    """
     often = {run: failures(read_record(store, run)) for run in failed}
     given_up = {run: times for run, times in often.items() if times > retries}
     words = [how_to_try_again(given_up)] if given_up else []
@@ -128,7 +132,7 @@ def _ways_out(store: Store, failed: Collection[str], retries: float, kinds: Coll
 
 
 def _recorded(store: Store, runs: Sequence[Run]) -> dict[str, Outcome]:
-    """Run → its outcome, for runs with a record.  Adds new names, under which they were asked for, to the records."""
+    """Run → its outcome, for runs with a record.  Adds the names that the command uses for the runs to the records."""
     index, digest = RunIndex(store), Digests()
     outcomes = {run.id: outcome for run in runs if (outcome := index.of(run.id)) is not None}
     for run in runs:
@@ -138,7 +142,7 @@ def _recorded(store: Store, runs: Sequence[Run]) -> dict[str, Outcome]:
 
 
 def _kinds_elsewhere(ready: Prepared, pack: Pack) -> set[str]:
-    """The kind of device that a pack goes on with, if workers of this command cannot continue it."""
+    """The kind of device that can continue a pack; empty if workers of this command can continue it."""
     binding, here = binding_of(ready.store, pack), ready.resources.kind
     if binding is not None:
         return set() if goes_on(binding.kind, here) else {binding.kind}
@@ -146,7 +150,7 @@ def _kinds_elsewhere(ready: Prepared, pack: Pack) -> set[str]:
 
 
 def _say_of_compiling(ready: Prepared) -> None:
-    """Says the time until the end, and how to avoid compiling, if compiling takes most of that time."""
+    """Prints the time until the end, and how to avoid compiling, if compiling takes longer than training."""
     packs, workers = ready.plan.packs, ready.resources.workers
     first = first_compiling(packs, ready.plan.runs, ready.cost_of, workers, ready.resources.kind)
     trained = training_seconds(packs, workers)
@@ -155,8 +159,10 @@ def _say_of_compiling(ready: Prepared) -> None:
 
 
 def _say_of_plan(ready: Prepared) -> None:
-    """Says which packs go on as they began or are replaced, what of the plan is uncertain, which facts records will
-    lack, and which finished runs are not trained though a user may expect it.
+    """Prints notes on the plan.
+
+    They name packs that go on as they began or are replaced, uncertain parts of the plan, facts that the records will
+    lack, and finished runs that are not trained although a user may expect it.
     """
     for words in ready.earlier.said:
         say(words)

@@ -1,1 +1,1 @@
-"""Sweeps on a Slurm cluster: an array of identical workers, submitted with submitit, that pull the packs of a plan."""
+"""Sweeps on a Slurm cluster: submitit submits an array of identical workers, which take the packs of a plan."""

@@ -1,4 +1,4 @@
-"""Questions and orders to Slurm, each by one of its own commands; jobs are submitted elsewhere, through submitit."""
+"""Queries and orders to Slurm, each through one Slurm command. `submit_once` submits jobs, through submitit."""
 
 import os
 import re
@@ -10,16 +10,16 @@ from collections.abc import Collection, Sequence
 from plasticity_lab.errors import ConfigError, PlasticityError
 
 COMMANDS = ("sbatch", "srun", "squeue", "sinfo", "scontrol", "scancel")
-"""The commands that submit, watch and cancel a sweep need; sacct is optional."""
+"""The Slurm commands that submitting, watching and cancelling a sweep need; sacct is optional."""
 PATIENCE_SECONDS = 60.0
-"""Controllers of large clusters are slow at times."""
+"""The time to wait for an answer. Controllers of large clusters are slow at times."""
 _LIMIT = re.compile(r"(?:(?:(?P<days>\d+)-)?(?P<hours>\d+):)?(?P<minutes>\d+):(?P<seconds>\d+)")
 _BOUND = re.compile(r"<[0-9a-f]{12}>")
-"""The bound between columns, as between parts of a mail: each question has its own, which no job can know before."""
+"""The separator between columns. Each query draws a random one, so that no job's text can contain it."""
 
 
 class SlurmError(PlasticityError):
-    """Slurm refused a question or an order, or did not answer."""
+    """Slurm refused a query or an order, or did not answer."""
 
 
 def check_there() -> None:
@@ -27,8 +27,8 @@ def check_there() -> None:
     missing = [name for name in COMMANDS if shutil.which(name) is None]
     if missing:
         raise ConfigError(
-            f"hydra/launcher=packed_slurm needs {', '.join(missing)}, not to be found on this machine; give the "
-            "command on a login node of a Slurm cluster. `make slurm-up` starts one to try it on."
+            f"hydra/launcher=packed_slurm needs {', '.join(missing)}, missing on this machine; run the command on a "
+            "login node of a Slurm cluster. `make slurm-up` starts a small cluster for trials."
         )
 
 
@@ -41,7 +41,7 @@ def check_partition(named: str | None) -> None:
 
 
 def this_cluster(patience: float = PATIENCE_SECONDS) -> str | None:
-    """The name of the cluster that answers; None if it does not tell within `patience` seconds."""
+    """The name of this cluster; None if it gives no name within `patience` seconds."""
     try:
         return os.environ.get("SLURM_CLUSTER_NAME") or _configured("ClusterName", patience)
     except SlurmError:
@@ -49,7 +49,7 @@ def this_cluster(patience: float = PATIENCE_SECONDS) -> str | None:
 
 
 def largest_array() -> int:
-    """The most jobs of an array.  Raises SlurmError."""
+    """The largest allowed number of jobs in an array.  Raises SlurmError."""
     configured = _configured("MaxArraySize") or ""
     return max(1, int(configured)) if configured.isdecimal() else 1001  # Slurm's default
 
@@ -57,8 +57,8 @@ def largest_array() -> int:
 def queue(columns: Sequence[str], *options: str, patience: float = PATIENCE_SECONDS) -> list[list[str]]:
     """The rows of squeue, one for each job of an array.  Raises SlurmError.
 
-    columns: as in ("%F", "%T"); a comment or a command may hold any characters, even line breaks. options: which jobs,
-    as in "--jobs=12"; forgotten ones have no row.
+    columns: such as ("%F", "%T"); a comment or a command may hold any characters, even line breaks. options: options
+    that select jobs, such as "--jobs=12". Jobs that Slurm has forgotten have no row.
     """
     bound = f"<{secrets.token_hex(6)}>"
     command = ("squeue", "--noheader", "--array", *options, f"--format={bound}{bound.join(columns)}")
@@ -73,17 +73,20 @@ def queue(columns: Sequence[str], *options: str, patience: float = PATIENCE_SECO
 
 
 def accounting(jobs: Collection[str], columns: Sequence[str], patience: float = PATIENCE_SECONDS) -> list[list[str]]:
-    """The rows of sacct for jobs, each followed by its steps.  columns: as ("JobID", "State").  Raises SlurmError."""
+    """The rows of sacct for jobs, each followed by rows of its steps.  columns: such as ("JobID", "State").
+
+    Raises SlurmError.
+    """
     if not jobs:
         return []
     bound, fields = f"<{secrets.token_hex(6)}>", f"--format={','.join(columns)}"
     command = ("sacct", "--noheader", "--parsable2", "--allusers", fields, f"--jobs={','.join(sorted(jobs))}")
     rows = (line.split(bound) for line in ask(*command, f"--delimiter={bound}", patience=patience).split("\n"))
-    return [row for row in rows if len(row) == len(columns)]  # other lines continue a command with a line break
+    return [row for row in rows if len(row) == len(columns)]  # other lines continue a command that has a line break
 
 
 def seconds_left(job: str) -> float | None:
-    """Seconds until the job's time limit; None if it has none, or Slurm does not tell."""
+    """Seconds until the job's time limit; None without a limit, or if Slurm does not answer."""
     try:
         return in_seconds(ask("squeue", "--noheader", f"--jobs={job}", "--format=%L").strip())
     except SlurmError:
@@ -91,7 +94,7 @@ def seconds_left(job: str) -> float | None:
 
 
 def in_seconds(words: str) -> float | None:
-    """The seconds of a time as Slurm writes it, 1-02:03:04, 02:03:04 or 03:04; None for UNLIMITED and others."""
+    """Parses Slurm's times 1-02:03:04, 02:03:04 and 03:04 into seconds; None for UNLIMITED and other words."""
     match = _LIMIT.fullmatch(words)
     if match is None:
         return None
@@ -111,19 +114,19 @@ def release(jobs: Collection[str]) -> None:
 
 
 def cancel(jobs: Collection[str]) -> None:
-    """Cancels jobs, with all of their arrays; jobs that are over are no error.  Raises SlurmError."""
+    """Cancels jobs or whole arrays. Jobs that are over are no error.  Raises SlurmError."""
     if jobs:
         ask("scancel", "--quiet", *sorted(jobs))
 
 
 def _configured(setting: str, patience: float = PATIENCE_SECONDS) -> str | None:
-    """A setting of the cluster; None if it is not among the answers.  Raises SlurmError."""
+    """A setting of the cluster's configuration; None if it is missing.  Raises SlurmError."""
     match = re.search(rf"^{setting}\s*=\s*(\S+)", ask("scontrol", "show", "config", patience=patience), re.MULTILINE)
     return match[1] if match else None
 
 
 def ask(*command: str, patience: float = PATIENCE_SECONDS) -> str:
-    """The answer of one of Slurm's commands.  patience: seconds it may take.  Raises SlurmError."""
+    """The output of a Slurm command.  patience: the seconds that it may take.  Raises SlurmError."""
     environment = os.environ | {"SLURM_BITSTR_LEN": "0"}  # lists the jobs of an array in full
     shown = _BOUND.sub("|", " ".join(command))
     try:

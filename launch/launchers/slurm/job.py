@@ -1,17 +1,17 @@
 """The worker in a Slurm job of a sweep, and its answers to Slurm's signals.
 
-A worker must leave for one of five reasons, each time in the right way:
+A worker handles each reason to leave differently:
 
-- its time is nearly up, or it must make room on a cluster that announces that (SIGUSR2, SIGUSR1): it writes a
-  checkpoint and asks Slurm to put the job back into the queue, until Slurm has (see `leave`);
-- it is preempted or cancelled (SIGTERM for both): it writes a checkpoint and waits to be killed. Slurm puts preempted
-  jobs back into the queue by itself. A job that ended within its grace time would count as finished, and a job that put
-  itself back could not be cancelled;
-- the sweep is cancelled (by a file in the store): it writes a checkpoint and ends;
-- its node is lost, without any signal: Slurm starts the job again elsewhere, which goes on from the last checkpoint. If
-  the worker is still alive on the lost node, it finds its lease taken and ends.
+- Its time is nearly up, or the cluster announces a preemption (SIGUSR2, SIGUSR1): it writes a checkpoint and asks Slurm
+  to put the job back into the queue, until Slurm has done so (see `leave`).
+- It is preempted or cancelled (SIGTERM for both): it writes a checkpoint and waits to be killed. Slurm puts preempted
+  jobs back into the queue without a request. A job that ended within its grace time would count as finished, and a job
+  that put itself back could not be cancelled.
+- The sweep is cancelled (by a file in the store): it writes a checkpoint and ends.
+- Its node is lost, without any signal: Slurm starts the job again on another node, and the job goes on from the last
+  checkpoint. If the worker is still alive on the lost node, it finds its lease taken and ends.
 
-submitit answers the same signals, but only logs SIGTERM and counts preemptions of short jobs as time limits reached.
+submitit handles the same signals. But it only logs SIGTERM, and counts preemptions of short jobs as timeouts.
 """
 
 import logging
@@ -36,31 +36,31 @@ from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.launchers.slurm.job")
 ASK_SECONDS = 600.0
-"""The time until Slurm is asked for a job's time limit again, if it gave no answer."""
+"""If Slurm did not give a job's time limit, it is asked again after this time."""
 PATIENCE_IN_LEASES = 2
-"""When others have held all packs that are left for this many leases, they are alive: this worker ends."""
+"""A worker ends if others have held all packs that are left for this number of lease times: the others are alive."""
 LONGEST_GRACE_SECONDS = 3600.0
-"""A worker that Slurm neither ends nor takes back, though it answers, ends by itself after this time."""
+"""After this time a worker ends by itself, if Slurm answers but neither ends nor requeues its job."""
 GRACE_LOOK_SECONDS = 60.0
-"""How often Slurm is asked whether it ends the job; longer than its usual time to kill (KillWait)."""
+"""The time between queries whether Slurm is ending the job; longer than Slurm's usual time to kill (KillWait)."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 10.0
-"""Between two orders. They are short: a controller that comes back soon ends jobs that are past their time limit."""
+"""Pauses between two orders. They are short: a controller that restarts soon ends jobs past their time limit."""
 _SHARE = 1 - os.getpid() % 50 / 100
-"""This process's share of a pause, so that not all workers ask a controller that comes back at once."""
+"""The factor of this process on each pause, so that workers do not all ask a restarted controller at once."""
 LOOK_SECONDS = 1.0
-"""How soon a worker that waits notices a signal, or that its sweep is cancelled."""
+"""The time until a waiting worker notices a signal, or the cancellation of its sweep."""
 
 
 @dataclass(frozen=True)
 class JobWorker:
     """A worker of a sweep in a Slurm job.  Calling it ends the process, with status 1 if something failed.
 
-    gpu: whether it trains on the GPU that Slurm gives it.
-    kind: the kind of device of the plan.
+    gpu: whether the worker trains on the GPU that Slurm gives it.
+    kind: the kind of device in the plan.
     warning_seconds: the longest time from the signal of the time limit to the limit.
-    starts: how often it may be requeued.
+    starts: the largest number of times that the job may be requeued.
     submission: the number of its submission.
-    cancellations: how often the sweep had been cancelled before the submission.
+    cancellations: the number of times that the sweep had been cancelled before the submission.
     """
 
     store: str
@@ -73,7 +73,7 @@ class JobWorker:
     cancellations: int
 
     def __call__(self, signals: JobSignals | None = None) -> None:
-        """Works until nothing is left, or Slurm or `cancel` ends it.  signals: those it was sent so far."""
+        """Works until nothing is left, or Slurm or `cancel` ends it.  signals: the job's signals; None: listens now."""
         signals = signals or JobSignals()
         logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
         logging.getLogger("launch").setLevel(logging.INFO)
@@ -82,7 +82,7 @@ class JobWorker:
         except PlasticityError as error:
             log.error("%s", error)
             status = 1
-        # Without a result for submitit: it would be one more file, which nobody reads.
+        # Exits without a result for submitit: that would write another file, which no process reads.
         sys.stdout.flush()
         sys.exit(status)
 
@@ -93,8 +93,8 @@ class JobWorker:
         log.info("Worker of sweep %s in job %s on %s, start %d", self.sweep, job, os.uname().nodename, restart + 1)
         if not store.plan(self.sweep).exists():
             raise StoreError(
-                f"This node does not see sweep {self.sweep} in {store.root}, where it was planned: the store must lie "
-                "on a file system that all nodes share; `python -m launch doctor` looks whether one does."
+                f"This node does not see sweep {self.sweep} in {store.root}: the store must be on a file system that "
+                "all nodes share; `python -m launch doctor` checks that."
             )
         cancelled = Cancelled(store, self.sweep, self.cancellations)
         if cancelled():
@@ -116,12 +116,12 @@ class JobWorker:
         if not signals() and not again:
             return 0 if well else 1
         if (signals.warned or again) and restart >= self.starts:
-            log.error("Job %s has started %d times, as often as max_num_timeout lets it.", job, restart + 1)
+            log.error("Job %s has started %d times, as often as max_num_timeout allows.", job, restart + 1)
             return 1
         return leave(job, restart, lambda: (signals.warned or again) and restart < self.starts, cancelled)
 
     def _train(self, store: Store, job: str, signals: JobSignals, cancelled: Cancelled) -> tuple[bool, bool]:
-        """Trains packs.  Returns whether none failed, and whether packs are left for which this job has no time."""
+        """Trains packs.  Returns whether none failed, and whether packs are left that this job has no time for."""
         from launch.plan.device import devices, kind_of
         from launch.work.process import prepare_process
         from launch.work.worker import OutOfTime, work
@@ -130,7 +130,7 @@ class JobWorker:
 
         prepare_process()
         there = devices("cuda" if self.gpu else "cpu")
-        device = there[int(os.environ.get("SLURM_LOCALID") or 0) % len(there)]  # its own among those of the job
+        device = there[int(os.environ.get("SLURM_LOCALID") or 0) % len(there)]  # this worker's GPU in the job
         kind = kind_of(device)
         if sort_of(kind) != sort_of(self.kind):
             raise ConfigError(
@@ -149,7 +149,7 @@ class JobWorker:
             return out.well, True
 
     def _given_up(self, store: Store) -> bool:
-        """Notes the job of its submission, if it is not known.  True if the submission counts as lost."""
+        """Writes the job as its submission's outcome, unless it has one.  True if the submission counts as lost."""
         array = os.environ.get("SLURM_ARRAY_JOB_ID") or os.environ["SLURM_JOB_ID"]
         count = int(os.environ.get("SLURM_ARRAY_TASK_COUNT") or 1)
         try:
@@ -158,7 +158,7 @@ class JobWorker:
             log.warning("%s", error)
             return False
         if outcome.job is None:
-            log.info("The command that has submitted this worker was taken for dead, and others work: %s", outcome.why)
+            log.info("The command that submitted this worker counts as dead, and other workers work: %s", outcome.why)
         return outcome.job is None
 
 
@@ -171,7 +171,7 @@ def this_job() -> str:
 
 
 def _died_of_memory(store: Store, owner: Owner) -> bool:
-    """Whether Slurm ended the job of a lease's owner, which this store has submitted, because memory ran out."""
+    """Whether Slurm ended the job of a lease's owner because memory ran out. False if this store did not submit it."""
     from plasticity_lab.records.plan import sweeps_of
 
     here = this_owner().cluster
@@ -190,7 +190,7 @@ def _died_of_memory(store: Store, owner: Owner) -> bool:
 
 
 class _Stop:
-    """A worker's `stop`: after a signal of Slurm, or a cancellation of the sweep, which needs no signal."""
+    """A worker's `stop`: True after a signal from Slurm, or after the sweep was cancelled."""
 
     def __init__(self, signals: JobSignals, cancelled: Cancelled) -> None:
         self._signals, self._cancelled = signals, cancelled
@@ -201,7 +201,7 @@ class _Stop:
 
 
 def _others_wait(store: Store, sweep: str) -> bool:
-    """Whether jobs of the sweep will still start, on any nodes; True if Slurm does not answer."""
+    """Whether any jobs of the sweep are still to start; True if Slurm does not answer."""
     try:
         submitted = {sweep: submissions_of(store, sweep, [])}
         return any(each.state.to_start for each in own_jobs(store, submitted)[sweep])
@@ -210,9 +210,10 @@ def _others_wait(store: Store, sweep: str) -> bool:
 
 
 def _time_until(job: str, warning_seconds: float) -> Callable[[float], bool]:
-    """A function that tells whether the job has that many seconds before it may get the signal of its time limit.
+    """A function that returns whether the job has n seconds left before the signal of its time limit may come.
 
-    If Slurm does not answer when a worker starts, the job's environment tells the limit, or Slurm is asked again.
+    If Slurm does not answer when a worker starts, the limit comes from the job's environment variables, or from a later
+    query.
     """
     end, asked = _end_of(job), time.monotonic()
 
@@ -226,7 +227,7 @@ def _time_until(job: str, warning_seconds: float) -> Callable[[float], bool]:
 
 
 def _end_of(job: str) -> float:
-    """The end of the job's time, by this process's monotonic clock; infinite if there is no limit, or none is known."""
+    """The job's time limit on this process's monotonic clock; infinite without a known limit."""
     left = cluster.seconds_left(job)
     if left is None and (words := os.environ.get("SLURM_JOB_END_TIME", "")).isdecimal():
         left = int(words) - time.time()
@@ -234,14 +235,14 @@ def _end_of(job: str) -> float:
 
 
 def leave(job: str, restart: int, back: Callable[[], bool], cancelled: Callable[[], bool]) -> int:
-    """Waits until Slurm ends this process, and asks for the queue if `back`.  Returns a status if Slurm does not.
+    """Waits until Slurm ends this process, and orders a requeue if `back`.  Returns an exit status if Slurm does not.
 
-    Slurm's controller may be away just then, refuse the order, or be killed and forget the order; the command that
-    gives the order may be killed too. So the order is given again until Slurm has taken it, or ends the job. A job that
-    was cancelled is left alone: while its processes end, Slurm would take the order and start it again.
+    Slurm's controller may be away, refuse the order, or be killed and forget it. The command that gives the order may
+    be killed too. So the order is repeated until Slurm has accepted it or ends the job. A cancelled job is not
+    requeued: while its processes end, Slurm would accept the order and start the job again.
 
-    restart: how often the job had been requeued when this process began. back: whether it must go back into the queue;
-    Slurm brings a preempted job back without an order. cancelled: whether the sweep is.
+    restart: the number of requeues of the job before this process began. back: whether the job must go back into the
+    queue; Slurm brings a preempted job back without an order. cancelled: whether the sweep is cancelled.
     """
     waits, pause, said = 0.0 if back() else GRACE_LOOK_SECONDS, FIRST_PAUSE_SECONDS, ""
     log.info("Back into the queue." if back() else "The checkpoint is written; waiting for Slurm to end the job.")
@@ -276,7 +277,7 @@ def leave(job: str, restart: int, back: Callable[[], bool], cancelled: Callable[
 
 
 def _cancelled_within(seconds: float, back: Callable[[], bool], cancelled: Callable[[], bool]) -> bool:
-    """Waits, until `back` changes at the longest.  Returns whether the sweep is cancelled."""
+    """Waits for `seconds`, or until `back` changes or the sweep is cancelled.  Returns whether it is cancelled."""
     end, before = time.monotonic() + seconds, back()
     while not cancelled() and back() == before and (left := end - time.monotonic()) > 0:
         time.sleep(min(left, LOOK_SECONDS))

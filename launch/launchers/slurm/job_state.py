@@ -1,4 +1,4 @@
-"""The states of jobs, in words that need no manual: why Slurm lets a job wait, and how one ended."""
+"""The states of jobs in plain words: why a job waits, and how a job ended."""
 
 import re
 import signal
@@ -9,7 +9,7 @@ from launch.launchers.slurm import cluster
 
 RUNNING = frozenset({"RUNNING", "RESIZING", "SIGNALING"})
 _ENDING = frozenset({"COMPLETING", "STAGE_OUT"})
-"""The states of jobs whose workers have ended, but that Slurm has not cleared away yet."""
+"""The states of jobs with ended workers that Slurm has not cleaned up yet."""
 WELL = "COMPLETED"
 ENDED = {
     WELL: "well",
@@ -22,7 +22,7 @@ ENDED = {
     "PREEMPTED": "preempted",
     "TIMEOUT": "time limit",
 }
-"""The states of jobs that are over. A job that Slurm puts back into the queue waits or runs again, so it is not."""
+"""State → words, for jobs that are over. A job that Slurm puts back into the queue waits or runs, so it is not over."""
 _WAITING = {
     "CONFIGURING": "until its node has started",
     "POWER_UP_NODE": "until its node has started",
@@ -35,13 +35,13 @@ _WAITING = {
     "STOPPED": "until it is continued",
     "SUSPENDED": "until it is continued",
 }
-"""The other states of jobs that do not run and are not over, besides PENDING."""
+"""In addition to PENDING, the states of jobs that do not run and are not over."""
 _HELD_STATES = ("REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 _SIGNALS = {number.value: number.name for number in signal.Signals}
 NO_LOG = 53
-"""Slurm's number for the signal if it could not open the job's output."""
-_ACCOUNT = "until the account's limit leaves room"
-_QOS = "until the limit of its quality of service leaves room"
+"""Slurm's signal number for a job with an output file that Slurm could not open."""
+_ACCOUNT = "until the account's limit allows it"
+_QOS = "until the limit of its quality of service allows it"
 _NODES = "until nodes come back that are down, drained or reserved"
 _NEVER = "and will never start"
 _REASONS = {
@@ -61,7 +61,7 @@ _REASONS = {
     "Max": _ACCOUNT,
     "NodeDown": _NODES,
     "Nodes required": _NODES,
-    "None": "to be looked at by the scheduler",
+    "None": "for the scheduler to consider it",
     "PartitionDown": "until its partition is up again",
     "PartitionInactive": "until its partition is up again",
     "PartitionNodeLimit": f"{_NEVER}: it asks for more nodes than its partition allows or has",
@@ -71,11 +71,11 @@ _REASONS = {
     "ReqNodeNotAvail": _NODES,
     "Reservation": "for its reservation",
     "Resources": "until nodes are free",
-    "WaitingForScheduling": "to be looked at by the scheduler",
+    "WaitingForScheduling": "for the scheduler to consider it",
     "job requeued in held state": "until it is released (`scontrol release`)",
     "launch failed requeued held": "until it is released (`scontrol release`): it could not be started",
 }
-"""Beginnings of Slurm's reasons; the longest that fits counts (AssocGrpCpuLimit, QOSMaxJobsPerUserLimit, …)."""
+"""Beginning of Slurm's reason → our words; the longest match counts (AssocGrpCpuLimit, QOSMaxJobsPerUserLimit, …)."""
 QUEUE_COLUMNS = ("%i", "%T", "%r", "%N")
 """The columns of squeue for `JobState.reported`."""
 ACCOUNTING_COLUMNS = ("JobID", "State", "ExitCode", "NodeList")
@@ -85,9 +85,9 @@ ACCOUNTING_COLUMNS = ("JobID", "State", "ExitCode", "NodeList")
 class JobState:
     """The state of a job.
 
-    job: its name in Slurm's commands, 12, or 12_3 in an array. state: Slurm's word; empty if it gives none. reason:
-    Slurm's word for why it waits. nodes: of its present or last run, empty before. status, number: the exit status of a
-    failed job, and the signal that ended it; 0 for none.
+    job: its name in Slurm's commands, 12, or 12_3 in an array. state: Slurm's word; empty if Slurm gives none. reason:
+    Slurm's word for the reason why it waits. nodes: the nodes of its present or last start, empty before the first.
+    status, number: the exit status of a failed job, and the signal that ended it; 0 for none.
     """
 
     job: str
@@ -99,9 +99,9 @@ class JobState:
 
     @classmethod
     def reported(cls, job: str, words: str, reason: str, nodes: str, code: str = "") -> "JobState":
-        """A job in Slurm's words, each of which may be empty, None or Unknown.
+        """The state from Slurm's words. Each word may be empty, None or Unknown.
 
-        words: the state, as in FAILED or CANCELLED by 1000. code: exit status and signal, as in 1:0.
+        words: the state, such as FAILED or CANCELLED by 1000. code: exit status and signal, such as 1:0.
         """
         numbers = re.fullmatch(r"(\d+):(\d+)", code)
         status, number = map(int, numbers.groups()) if numbers else (0, 0)
@@ -109,17 +109,17 @@ class JobState:
 
     @property
     def runs(self) -> bool:
-        """Whether it is at work on its nodes."""
+        """Whether it runs on its nodes."""
         return self.state in RUNNING
 
     @property
     def waits(self) -> bool:
-        """Whether Slurm will start it, or continue it."""
+        """Whether it waits for Slurm to start or continue it."""
         return self.state == "PENDING" or self.state in _WAITING
 
     @property
     def lives(self) -> bool:
-        """Whether it runs, or may run later; unknown states count as such."""
+        """Whether it runs, or may run later; True for unknown states."""
         return self.state not in ENDED and self.state not in _ENDING
 
     @property
@@ -129,7 +129,7 @@ class JobState:
 
     @property
     def to_start(self) -> bool:
-        """Whether it waits and will start by itself, as far as Slurm tells."""
+        """Whether it waits and will start without an action, as far as Slurm reports."""
         return self.waits and not self.held and _NEVER not in self.why
 
     @property
@@ -139,7 +139,7 @@ class JobState:
 
     @property
     def why(self) -> str:
-        """Why it waits, or how it ended; empty for jobs that run, or are ending."""
+        """Words for why it waits, or how it ended; empty for jobs that run or are ending."""
         if self.waits:
             return _WAITING.get(self.state) or _waiting(self.reason)
         if self.state == "FAILED" and self.number == NO_LOG:
@@ -164,10 +164,10 @@ class JobState:
 
 
 def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobState], str]:
-    """Name → state of jobs, and of each job of an array; squeue and sacct are asked once.
+    """Name → state, for jobs and for each job of an array; squeue and sacct are each called once.
 
-    Jobs that both have forgotten are left out. patience: seconds that each of the two may take. Returns also why sacct
-    does not tell how jobs ended; empty if it does.  Raises SlurmError if squeue does not answer.
+    Jobs that both have forgotten are left out. patience: the seconds that each of the two may take. Also returns the
+    reason why sacct gives no endings; empty if it does.  Raises SlurmError if squeue does not answer.
     """
     rows = cluster.queue(QUEUE_COLUMNS, f"--jobs={','.join(sorted(jobs))}", "--states=all", patience=patience)
     states = {row[0]: JobState.reported(*row) for row in rows}
@@ -178,34 +178,34 @@ def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobStat
 
 
 def with_accounting(queue: Mapping[str, JobState], rows: Iterable[Sequence[str]]) -> dict[str, JobState]:
-    """Name → state of jobs by squeue, completed by sacct, which knows how jobs ended.
+    """Name → state of jobs from squeue, completed with the rows of sacct, which tell how jobs ended.
 
-    rows: of ACCOUNTING_COLUMNS, each job followed by its steps.
+    rows: values of ACCOUNTING_COLUMNS, each job followed by its steps.
     """
     states = dict(queue)
     for job, words, code, nodes in rows:
         name, step = job.split(".", 1) if is_step(job) else (job, "")
         reported = JobState.reported(name, words, "", nodes, code)
         if step:
-            # Only a later step tells how the worker ended: the status of the job itself is srun's.
+            # Only a later step tells how the worker ended: the job's own status comes from srun.
             if step not in ("batch", "extern") and name in states and states[name].state == "FAILED":
                 state = reported.state if reported.state == "OUT_OF_MEMORY" else "FAILED"
                 states[name] = replace(states[name], state=state, number=reported.number or states[name].number)
         elif reported.state in ENDED:
             for each in _jobs_of_row(name):
-                # squeue is ahead of the accounting, but does not know the status, and forgets after some minutes.
+                # squeue is more recent than sacct, but does not know the exit status, and forgets after some minutes.
                 if each not in states or states[each].state == reported.state:
                     states[each] = replace(reported, job=each)
     return states
 
 
 def is_step(job: str) -> bool:
-    """Whether a row of sacct is a job's step, as 12_3.batch; a long list of jobs, 12_[1,3,...], has dots too."""
+    """Whether a row of sacct is a job's step, such as 12_3.batch. Dots in lists of jobs, 12_[1,3,...], do not count."""
     return "." in job.partition("[")[0]
 
 
 def _jobs_of_row(job: str) -> Iterator[str]:
-    """The jobs of one row of sacct, which may be several of an array that never began: 12_[0-2,5,7-11:2%2]."""
+    """The jobs in one row of sacct. A row may hold several array jobs that never began: 12_[0-2,5,7-11:2%2]."""
     array, bracket, tasks = job.rstrip("]").partition("[")
     if not bracket:
         yield job
@@ -216,7 +216,7 @@ def _jobs_of_row(job: str) -> Iterator[str]:
 
 
 def _waiting(reason: str) -> str:
-    """Slurm's reason in words, with its own word, under which people find more."""
+    """Slurm's reason in plain words, followed by Slurm's word, which users can look up."""
     beginnings = [start for start in _REASONS if reason.startswith(start)]
     if not reason or reason == "None":
         return _REASONS["None"]

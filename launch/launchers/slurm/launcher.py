@@ -1,4 +1,4 @@
-"""The launcher of a Slurm cluster: plans a sweep, submits workers for it, and leaves, or waits for their end."""
+"""The launcher for a Slurm cluster: plans a sweep, submits workers for it, and returns, or waits for their end."""
 
 import shlex
 import sys
@@ -46,9 +46,9 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 LOOK_SECONDS = 2.0
-"""How often the store is read, which shows the progress."""
+"""The time between readings of the progress in the store."""
 ASK_SECONDS = 30.0
-"""How often Slurm is asked whether the jobs are still there."""
+"""The time between queries whether Slurm still has the jobs."""
 PATIENCE_SECONDS = 20.0
 
 
@@ -57,10 +57,10 @@ def submit_runs(
 ) -> None:
     """Submits workers for the runs that are not finished yet; returns at once, unless launch.wait is true.
 
-    command: the words that asked for the runs; None: this process's own.
+    command: the words of the command that requests the runs; None: this process's command.
 
-    Raises ConfigError and SlurmError before anything is queued; SweepCancelled if the sweep is cancelled meanwhile;
-    SweepFailed after waiting.
+    Raises ConfigError and SlurmError before anything is queued; SweepCancelled if the sweep is cancelled during the
+    submission; SweepFailed after waiting.
     """
     store, wanted = Store(settings.store), settings.launch.workers
     check_submission(parameters, settings)
@@ -74,7 +74,7 @@ def submit_runs(
     folder = parameters["submitit_folder"]  # relative to this folder; `resume` and `logs` may run in another one
     parameters = {**parameters, "submitit_folder": folder and str(Path(folder).absolute())}
     packs = ready.packs_for_workers()
-    # A cancellation since the command was given holds for it too.
+    # A cancellation after the start of this command also applies to it.
     before = cancellations_before(store, sweep, seconds_since_command())
     asked = ask(store, sweep, parameters, ready.settings, before, cluster.this_cluster())
     try:
@@ -93,7 +93,7 @@ def submit_runs(
 def _announce(
     ready: Prepared, parameters: Mapping[str, Any], arrays: Counter[str], command: Sequence[str] | None
 ) -> None:
-    """Says which runs are to be trained, and how to measure a device that was not measured.
+    """Prints which runs are to be trained, and how to measure a device that was not measured.
 
     arrays: array → the number of its jobs.
     """
@@ -111,16 +111,16 @@ def _announce(
 def _calibrating(store: Store, command: Sequence[str] | None) -> str:
     """The command that measures a node's device into the store, by a job with the parameters of a command's workers.
 
-    command: its words; None: this process's own.
+    command: the words of that command; None: this process's command.
     """
-    words = launcher_words(command or sys.orig_argv) or ["hydra/launcher=NAME"]  # a preset may name one, too
+    words = launcher_words(command or sys.orig_argv) or ["hydra/launcher=NAME"]  # a preset may name the launcher
     return f"python -m launch calibrate {shlex.join(words)}{store_option(store)} --wait"
 
 
 def resources_of(
     store: Store, settings: Settings, parameters: Mapping[str, Any], command: Sequence[str] | None = None
 ) -> Resources:
-    """The resources of the jobs, whose device need not be on this machine.
+    """The resources of the jobs. Their device need not be on this machine.
 
     command: as for `_calibrating`.  Raises ConfigError.
     """
@@ -141,7 +141,11 @@ def resources_of(
 
 
 def _gpu_kind(store: Store, only_shown: bool, command: Sequence[str] | None) -> str:
-    """The kind of GPU that the store has a calibration of; "GPU" if there is none and the plan is only shown."""
+    """The only kind of GPU with a calibration in the store.
+
+    "GPU" if the store has no such calibration and the plan is only shown.  Raises ConfigError if it has several, or
+    none and the plan is for training.
+    """
     kinds, damaged = [], ""
     for name in names(store.root / "calibration"):
         try:
@@ -168,20 +172,20 @@ def _gpu_kind(store: Store, only_shown: bool, command: Sequence[str] | None) -> 
 
 
 def _workers(store: Store, asked: Submission, packs: Sequence[Pack]) -> Counter[str]:
-    """When it is this command's turn, submits the workers that the packs need in addition to the present ones.
+    """Waits for this command's turn, then submits the workers that the packs need in addition to the present workers.
 
-    packs: of one kind of device. Returns array → the number of its jobs that wait or run.
+    packs: all for one kind of device. Returns array → the number of its jobs that wait or run.
 
     Raises SlurmError, SweepCancelled, StoreError.
     """
     parameters, wanted = asked.launcher, asked.settings.launch.workers
     await_turn(store, asked)
-    # Present workers read the new plan when they have done the old one.
+    # Present workers read the new plan when they have finished the old one.
     arrays = _present_workers(store, asked)
     largest = cluster.largest_array()
     needed = jobs_needed(packs, wanted, parameters, largest)
     if wanted and needed < jobs_needed(packs, wanted, parameters, sys.maxsize):
-        say(f"This cluster lets an array have {largest:,} jobs: launch.workers={wanted:,} is more.")
+        say(f"This cluster allows arrays of {largest:,} jobs: launch.workers={wanted:,} is more.")
     missing = needed - arrays.total()
     if missing <= 0:
         decide(store, asked.sweep, asked.number, Outcome(None, why="there were enough workers"))
@@ -201,7 +205,7 @@ def _workers(store: Store, asked: Submission, packs: Sequence[Pack]) -> Counter[
 
 
 def _present_workers(store: Store, asked: Submission) -> Counter[str]:
-    """Array → the number of its jobs that wait or run for the sweep, without cancelled ones; releases held jobs.
+    """Array → the number of its jobs that wait or run for the sweep, without cancelled jobs. Releases held jobs.
 
     Raises SlurmError, also if a job cannot be released; StoreError.
     """
@@ -215,7 +219,10 @@ def _present_workers(store: Store, asked: Submission) -> Counter[str]:
 
 
 def _wait(store: Store, planned: Plan) -> list[str]:
-    """Shows the progress until all packs have ended, or no job is left: then it returns how the jobs ended."""
+    """Shows the progress until all packs have ended, or no job is left.
+
+    Returns how the jobs ended if no job is left; otherwise an empty list.
+    """
     watch, shown, asked = Watch(store, planned.packs), display(), time.monotonic()
     submitted = {planned.sweep: submissions_of(store, planned.sweep, [])}
     said = False
@@ -244,7 +251,7 @@ def _wait(store: Store, planned: Plan) -> list[str]:
 
 
 def _how_jobs_ended(store: Store, submitted: Submitted) -> list[str]:
-    """A sentence for each job that ended early, as far as Slurm tells."""
+    """A sentence for each job that ended early, as far as Slurm reports."""
     try:
         by_sweep, _ = states_of_sweeps(store, submitted, cluster.this_cluster(), cluster.PATIENCE_SECONDS)
     except cluster.SlurmError:

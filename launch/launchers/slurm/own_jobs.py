@@ -1,7 +1,7 @@
-"""The jobs of a sweep among all that Slurm knows, by their marks, never by their numbers or names alone; their states.
+"""Finds the jobs of a sweep among all of Slurm's jobs, by their marks and never by number or name alone; their states.
 
-A job has its mark in two places. Its comment ends with the five words of `mark_of`, after the user's own comment. And
-its command is a script without arguments in the folder of its submission, whose name is the token.
+A job has its mark in two places. Its comment ends with the five words of `mark_of`, after the user's comment. And its
+command is a script without arguments in the folder of its submission; the folder's name is the token.
 """
 
 import hashlib
@@ -24,25 +24,25 @@ from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.store import Store
 
 PATIENCE_SECONDS = 5.0
-"""How long `status` and `logs` wait for a cluster that does not answer."""
+"""The time that `status` and `logs` wait for a cluster that does not answer."""
 FEW = 3
-"""How many jobs with the same end are named."""
+"""The number of jobs with the same ending that are named."""
 LONGEST = 500
-"""The most characters of a path in a comment: Slurm allows 1,024, and the user's own comment needs room."""
+"""The most characters of a path in a comment. Slurm allows 1,024 characters, including the user's comment."""
 _MARK = re.compile(r"(?:.* )?plasticity_lab (\S+) (\S+) store (.+)", re.DOTALL)
 _SCRIPT = re.compile(r"\S+\.sh")
 _COLUMNS = ("%F", *QUEUE_COLUMNS, "%u", "%k", "%o")
-"""Array, job, state, why it waits, nodes, user, comment, and the command with its arguments."""
+"""Array, job, state, reason for waiting, nodes, user, comment, and the command with its arguments."""
 Submitted = Mapping[str, Sequence[Submission]]
 """Sweep → its submissions."""
 
 
 @dataclass(frozen=True)
 class OwnJob:
-    """A job of a sweep, one for each of an array.
+    """A job of a sweep; each job of an array is one.
 
-    array: the array, or the job itself. user: its owner. submission: its submission; None if the store has lost the
-    file.
+    array: the number of the array, or of the job itself. user: its owner. submission: its submission; None if the store
+    has lost the file.
     """
 
     array: str
@@ -52,20 +52,20 @@ class OwnJob:
 
     @property
     def name(self) -> str:
-        """Its name in Slurm's commands: 12, or 12_3."""
+        """The job's name in Slurm's commands: 12, or 12_3 in an array."""
         return self.state.job
 
     def wanted(self, cancellations: int) -> bool:
-        """Whether it takes part in its sweep after that number of cancellations."""
+        """Whether the job still takes part in its sweep after `cancellations` cancellations."""
         return not cancellations if self.submission is None else self.submission.cancellations >= cancellations
 
 
 def own_jobs(
     store: Store, submitted: Submitted, patience: float = cluster.PATIENCE_SECONDS, *options: str
 ) -> dict[str, list[OwnJob]]:
-    """Sweep → its jobs in the queue, ending ones too; squeue is asked once.  Raises SlurmError.
+    """Sweep → its jobs in the queue, including ending jobs; squeue is called once.  Raises SlurmError.
 
-    patience: seconds that it may take. options: more words for squeue.
+    patience: the seconds that squeue may take. options: more options for squeue.
     """
     jobs: dict[str, list[OwnJob]] = {sweep: [] for sweep in submitted}
     everyone = {user_name(), *(each.user for several in submitted.values() for each in several)}
@@ -93,9 +93,9 @@ def by_array(jobs: Iterable[OwnJob]) -> Counter[str]:
 def states_of_sweeps(
     store: Store, submitted: Submitted, here: str | None, patience: float
 ) -> tuple[dict[str, dict[str, JobState]], str]:
-    """Sweep → name → state of its jobs on this cluster, and of ended ones as far as Slurm remembers them.
+    """Sweep → job name → state, for its jobs on this cluster, and for ended jobs as far as Slurm remembers them.
 
-    here: the cluster's name, if it is known. Returns also why sacct does not tell how jobs ended; empty if it does.
+    here: the cluster's name, None if unknown. Also returns the reason why sacct gives no endings; empty if it does.
     Raises SlurmError if squeue does not answer.
     """
     jobs = own_jobs(store, submitted, patience, "--states=all")
@@ -115,19 +115,19 @@ def states_of_sweeps(
 
 
 def on_another(submission: Submission, here: str | None) -> bool:
-    """Whether jobs were given to another cluster than the one named `here`, as far as both are known."""
+    """Whether a submission went to another cluster than `here`; False if either name is unknown."""
     return None not in (here, submission.cluster) and submission.cluster != here
 
 
 def other_clusters(submissions: Iterable[Submission], here: str | None) -> list[str]:
-    """The names of other clusters to which jobs were given."""
+    """The names of other clusters that received jobs."""
     return sorted({str(each.cluster) for each in submissions if each.job and on_another(each, here)})
 
 
 def _by_mark(
     store: Store, submitted: Submitted, user: str, comment: str, command: str
 ) -> tuple[str, Submission | None] | None:
-    """The sweep and the submission of a job; None for any job that is not of these sweeps and this store."""
+    """The sweep and the submission of a job; None if the job belongs to another store or to no sweep in `submitted`."""
     mark, folder = mark_in(comment, store), script_folder(command)
     if mark is None or folder is None or mark[0] not in submitted:
         return None
@@ -135,23 +135,23 @@ def _by_mark(
     for each in submitted[sweep]:
         if each.token == token:
             return (sweep, each) if (user, folder) == (each.user, each.folder) else None
-    # The store has lost its file of the submission. Then the job must run a script in the sweep's own folder, and only
-    # its owner may claim it for the sweep.
+    # The store has lost the file of the submission. Then the job must run a script in the sweep's folder of logs, and
+    # only the job's owner may claim it for the sweep.
     own = folder.name == token and _is_same_folder(folder.parent, own_logs_folder(store, sweep))
     return (sweep, None) if own and user == user_name() else None
 
 
 def _asked_from(store: Store, each: Submission) -> bool:
-    """Whether a submission was made from this store, not from another one that this is a copy of."""
+    """Whether a submission was made from this store; False if this store is a copy of that store."""
     if each.launcher.get("submitit_folder"):
-        return True  # its folder is not in the store, and cannot tell
+        return True  # its folder is outside the store, so it cannot show which store made it
     return _is_same_folder(each.folder.parent.parent, store.sweep_folder(each.sweep))
 
 
 def _rows_of(submission: Submission, rows: Sequence[Sequence[str]], array: str) -> list[Sequence[str]]:
-    """The first columns of the rows of sacct that are of a submission.
+    """The rows of sacct that belong to a submission, without their last two columns (user and submit line).
 
-    A job's steps follow it, without a user and without a line that submitted them.
+    The steps of a job follow the job's row, and have neither a user nor a submit line.
     """
     belonging, belongs = [], False
     for *row, user, line in rows:
@@ -166,7 +166,7 @@ def _rows_of(submission: Submission, rows: Sequence[Sequence[str]], array: str) 
 
 
 def _is_known(user: str) -> bool:
-    """Whether this machine knows a user: squeue refuses others."""
+    """Whether this machine knows a user: squeue refuses unknown users."""
     try:
         pwd.getpwnam(user)
     except KeyError:
@@ -180,7 +180,10 @@ def mark_of(store: Store, sweep: str, token: str) -> str:
 
 
 def mark_in(comment: str, store: Store) -> tuple[str, str] | None:
-    """The sweep and the token of a comment with a mark of this store, perhaps by another path; None for others."""
+    """The sweep and the token in a comment with this store's mark; None for other comments.
+
+    The mark may name another path to the same store.
+    """
     mark = _MARK.fullmatch(comment)
     if mark is None:
         return None
@@ -191,23 +194,23 @@ def mark_in(comment: str, store: Store) -> tuple[str, str] | None:
 
 
 def script_folder(command: str) -> Path | None:
-    """The folder of the script that a job runs; None if it is no script, or has arguments.
+    """The folder of the script that a job runs; None if the command is no script, or has arguments.
 
-    command: as Slurm shows it, words joined by spaces.
+    command: Slurm's text of the command, words joined by spaces.
     """
     folder, slash, name = command.rpartition("/")
     return Path(folder) if slash and _SCRIPT.fullmatch(name) else None
 
 
 def _word_for(store: Store) -> str:
-    """The store's path without spaces, quotes and line breaks, as in a URL; the SHA-256 of a long path."""
+    """The store's path, quoted as in a URL, without spaces, quotes and line breaks; the SHA-256 of a long path."""
     path = os.fsencode(store.root)
     word = quote(path)
     return word if len(word) <= LONGEST else f"sha256:{hashlib.sha256(path).hexdigest()}"
 
 
 def _is_same_folder(one: Path | bytes, other: Path) -> bool:
-    """Whether two paths name one folder; by their spelling if one of them cannot be read."""
+    """Whether two paths name the same folder. Compares the paths' text if one of them cannot be read."""
     try:
         return os.path.samefile(os.fsencode(one), os.fsencode(other))
     except (OSError, ValueError):
@@ -218,8 +221,9 @@ def _is_same_folder(one: Path | bytes, other: Path) -> bool:
 class SweepJobs:
     """The names of one sweep's jobs.
 
-    running: at work. waiting: reason → queued jobs. ended: how → jobs that ended early. cancelled: whether the sweep
-    was cancelled, and no worker submitted since. unknown: how → jobs in a state that this version does not know.
+    running: running jobs. waiting: reason → queued jobs. ended: ending → jobs that ended early. cancelled: whether the
+    sweep was cancelled, and no worker submitted since. unknown: state → jobs in a state that this version does not
+    know.
     """
 
     running: Sequence[str]
@@ -229,7 +233,7 @@ class SweepJobs:
     unknown: Mapping[str, Sequence[str]]
 
     def __str__(self) -> str:
-        """All of it in a line."""
+        """All jobs in one line, with counts and reasons."""
         at_work = f"{counted(len(self.running), 'job')} run{'s' if len(self.running) == 1 else ''}"
         parts = [at_work if self.running else "no job runs"]
         parts += [f"{len(jobs):,} wait{'s' if len(jobs) == 1 else ''} {why}" for why, jobs in self.waiting.items()]
@@ -240,10 +244,10 @@ class SweepJobs:
 
 
 def sweep_jobs(store: Store, sweeps: Iterable[str]) -> tuple[dict[str, SweepJobs | None], list[str]]:
-    """Sweep → its jobs, for sweeps that were given to Slurm; None if Slurm does not answer.
+    """Sweep → its jobs, for sweeps that were submitted to Slurm; sweep → None if Slurm does not answer.
 
-    Returns also a sentence for each fact that is unknown. Slurm is asked once for all sweeps, and only if there are
-    jobs.
+    Also returns a sentence for each unknown fact. Slurm is asked once for all sweeps, and only if a sweep has
+    submissions.
     """
     submitted: dict[str, list[Submission]] = {}
     unreadable: list[StoreError] = []

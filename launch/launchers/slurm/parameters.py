@@ -1,4 +1,4 @@
-"""The parameters of `hydra/launcher=packed_slurm`: those of submitit_slurm, and a few of our own.
+"""The parameters of `hydra/launcher=packed_slurm`: submitit_slurm's parameters, and a few more.
 
 Hydra imports this at every start, so it imports neither torch nor submitit.
 """
@@ -18,11 +18,12 @@ from plasticity_lab.records.settings import Settings
 
 @dataclass
 class PackedSlurmConf(SlurmQueueConf):
-    """As for submitit_slurm; a job is a worker, or `tasks_per_node` workers that share its GPUs.
+    """Parameters as for submitit_slurm. A job is one worker, or `tasks_per_node` workers that share its GPUs.
 
-    submitit_folder: null puts scripts and logs next to the sweep's plan, in the store. max_num_timeout: how often a job
-    may be requeued, preemptions included. device_kind: the GPU, as `launch calibrate` names it; null: the one that the
-    store has a calibration of. memory_gb: of a pack; null: nine tenths of its share of `mem_gb`, and no limit on a GPU.
+    submitit_folder: the folder of scripts and logs; null: next to the sweep's plan, in the store. max_num_timeout: the
+    largest number of requeues of a job, preemptions included. device_kind: the GPU, as `launch calibrate` names it;
+    null: the only GPU with a calibration in the store. memory_gb: the memory that a pack may use; null: nine tenths of
+    its share of `mem_gb`, and no limit on a GPU.
     """
 
     submitit_folder: str | None = None  # type: ignore[assignment]
@@ -35,14 +36,14 @@ class PackedSlurmConf(SlurmQueueConf):
 
 
 OURS = ("submitit_folder", "max_num_timeout", "device_kind", "memory_gb")
-"""Parameters that the sbatch script does not know."""
+"""Parameters of ours that submitit and sbatch do not receive."""
 CONFIG_DIR = ("--config-dir", "-cd")
-"""The flag for a folder with the user's own options, such as launchers."""
+"""The flag for a folder with the user's options, such as launchers."""
 _GENERAL = frozenset(BaseQueueConf.__dataclass_fields__)
 
 
 def slurm_parameters(launcher: DictConfig) -> dict[str, Any] | None:
-    """The parameters of a composed hydra.launcher that is packed_slurm, or based on it; None for any other."""
+    """The parameters of a composed hydra.launcher if it is packed_slurm or based on it; None for any other."""
     values: Any = OmegaConf.to_container(launcher, resolve=True)
     return values if values.pop("_target_").endswith(".PackedSlurm") else None
 
@@ -53,7 +54,7 @@ def names_launcher(word: str) -> bool:
 
 
 def launcher_words(command: Sequence[str]) -> list[str]:
-    """The words of a command about its jobs: launcher, parameters, and the folder of the user's own options."""
+    """The words of a command about its jobs: launcher, parameters, and the folder of the user's options."""
     words: list[str] = []
     for before, word in zip(("", *command), command, strict=False):
         if before in CONFIG_DIR:
@@ -64,9 +65,9 @@ def launcher_words(command: Sequence[str]) -> list[str]:
 
 
 def check_submission(parameters: Mapping[str, Any], settings: Settings) -> None:
-    """Raises ConfigError, SlurmError if jobs with these parameters cannot be submitted here.
+    """Raises ConfigError or SlurmError if jobs with these parameters cannot be submitted here.
 
-    For a plan that is only shown, or only written, this machine need not have Slurm.
+    If the plan is only shown, or only written, this machine need not have Slurm.
     """
     check_parameters(parameters)
     wants_gpu(parameters, settings.device)
@@ -76,7 +77,7 @@ def check_submission(parameters: Mapping[str, Any], settings: Settings) -> None:
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Raises ConfigError if no job may run, or a job would get the signal of its time limit before it has begun."""
+    """Raises ConfigError if no job may run, or if a job could get the signal of its time limit at its start."""
     if parameters["array_parallelism"] < 1:
         raise ConfigError(
             f"hydra.launcher.array_parallelism={parameters['array_parallelism']} lets no job run: it says how many of "
@@ -85,13 +86,13 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     limit, warning = parameters["timeout_min"] * 60, parameters["signal_delay_s"] + EARLY_SECONDS
     if limit <= warning:
         raise ConfigError(
-            f"hydra.launcher.timeout_min={parameters['timeout_min']} is too short: signal_delay_s and the minute by "
-            f"which Slurm may be early take {warning} of its {limit} seconds; give it more, or lower signal_delay_s."
+            f"hydra.launcher.timeout_min={parameters['timeout_min']} is too short: signal_delay_s, and one minute "
+            f"because Slurm may be early, take {warning} of its {limit} seconds; raise it, or lower signal_delay_s."
         )
 
 
 def wants_gpu(parameters: Mapping[str, Any], device: str) -> bool:
-    """Whether workers train on GPUs: if the job asks for some, unless device=cpu.  Raises ConfigError."""
+    """Whether workers train on GPUs: if the job requests GPUs, unless device=cpu.  Raises ConfigError."""
     asked = parameters["gpus_per_node"] or parameters["gpus_per_task"] or "gpu" in (parameters["gres"] or "")
     asked = asked or any(key.replace("_", "-").startswith("gpus") for key in parameters["additional_parameters"])
     if device == "cuda" and not asked:
@@ -107,11 +108,11 @@ def workers_a_job(parameters: Mapping[str, Any]) -> int:
 
 
 def for_submitit(parameters: Mapping[str, Any], setup: list[str], teardown: list[str]) -> dict[str, Any]:
-    """The parameters as submitit's AutoExecutor takes them.
+    """The parameters for submitit's AutoExecutor.
 
-    setup: lines of the script after the user's own. teardown: its last lines.
+    setup: lines of the script after the user's setup lines. teardown: the last lines of the script.
     """
-    # On a cluster with JobRequeue=0, a preempted job comes back only if it asked for it.
+    # On a cluster with JobRequeue=0, a preempted job comes back only if its parameters request that.
     extra = {"requeue": True} | parameters["additional_parameters"]
     scripts = {"setup": [*(parameters["setup"] or []), *setup], "teardown": teardown}
     known = {**parameters, "additional_parameters": extra, **scripts}

@@ -1,4 +1,4 @@
-"""The worker that submitit pickles into a job, by this module's path: a job may start next week, so do not move it."""
+"""The worker that submitit pickles, by this module's path. Do not move it: a job may start a week after submission."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PickledWorker:
-    """A worker as submitit carries it into a job.  fields: those of `JobWorker`, by name."""
+    """A worker in the form that submitit pickles into a job.  fields: the fields of `JobWorker`, by name."""
 
     fields: Mapping[str, Any]
 
     def __call__(self) -> None:
-        """Works, and ends the process."""
+        """Runs the worker, and ends the process."""
         from launch.launchers.slurm.signals import JobSignals
 
-        signals = JobSignals()  # at once: the next line imports for a second, and may wait for a file server
-        from launch.launchers.slurm.job import JobWorker  # may have moved since the job was submitted; this has not
+        signals = JobSignals()  # first: the next import takes a second, and may wait for a file server
+        from launch.launchers.slurm.job import JobWorker  # unlike this module, it may move after jobs are submitted
 
         JobWorker(**self.fields)(signals)

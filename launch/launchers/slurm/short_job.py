@@ -1,4 +1,4 @@
-"""Short jobs: they have the parameters of a sweep's workers, do one other task and write an answer."""
+"""Short jobs: they have the parameters of a sweep's workers, do one task and write an answer."""
 
 import contextlib
 import math
@@ -24,11 +24,11 @@ from plasticity_lab.records.store import Store
 
 LOOK_SECONDS = 1.0
 LATE_SECONDS = 15.0
-"""An answer may show up this long after the end of its job: file servers and their clients keep caches."""
+"""An answer may appear up to this time after the end of its job: file servers and their clients have caches."""
 
 _ADVICE = "give the command again"
 _NOT_THE_TASK = re.compile(r"srun: |slurmstepd: error: \*\*\*")
-"""Beginnings of lines in a log about the end of a task, without its reason."""
+"""Matches log lines that report the end of a task without its reason."""
 _WAYS_OUT = (
     (
         r"execve\(\)|command not found|: not found|No module named|ImportError|GLIBC|shared object|Illegal instruction",
@@ -39,11 +39,11 @@ _WAYS_OUT = (
     (r"No space left|[Qq]uota", "free some space there, or name another store"),
     (r"Permission denied|Read-only file system", "put the store where nodes can write"),
 )
-"""For jobs without an answer: pairs of a pattern in the log, or in the state, and the way out."""
+"""For jobs without an answer: pairs of a pattern in the log or in the state, and advice."""
 
 
 class NoAnswer(cluster.SlurmError):
-    """A job without an answer.  ended: whether it ran and ended; otherwise it waited too long."""
+    """A job gave no answer.  ended: True if it ran and ended; False if waiting for it was given up."""
 
     def __init__(self, words: str, ended: bool) -> None:
         super().__init__(words)
@@ -52,13 +52,13 @@ class NoAnswer(cluster.SlurmError):
 
 @dataclass(frozen=True)
 class ShortJob:
-    """The work of the job: does its task, whose result must be JSON, and writes it to the file `answer`."""
+    """The work of a short job: runs its task, and writes the result, which must be JSON, to the file `answer`."""
 
     task: Callable[[], Any]
     answer: str
 
     def __call__(self) -> None:
-        """Does it once, even if several workers share the job."""
+        """Runs the task once, even if several workers share the job."""
         if int(os.environ.get("SLURM_PROCID") or 0):
             return
         try:
@@ -68,12 +68,16 @@ class ShortJob:
         print(*done.values(), flush=True)  # for the log
         node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
         write_json(Path(self.answer), {**done, "node": node, "time": time.time()})
-        sys.exit(status)  # without a result for submitit, which would be a file next to the answer
+        sys.exit(status)  # without a result for submitit, which would write a file next to the answer
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of a job.  late: seconds from its writing, by the node's clock, to its reading, by this one's."""
+    """The answer of a job.
+
+    node: the name of the job's node. late: the time of reading by this machine's clock minus the time of writing by the
+    node's clock, in seconds.
+    """
 
     result: Any
     node: str
@@ -82,24 +86,24 @@ class Answer:
 
 @dataclass(frozen=True)
 class Sent:
-    """A short job that was submitted.  folder: of its script, log and answer, on a disk that the nodes share."""
+    """A submitted short job.  folder: the folder of its script, log and answer, on a disk that the nodes share."""
 
     job: str
     folder: Path
 
     @property
     def answer(self) -> Path:
-        """The file that the job leaves."""
+        """The file with the answer that the job writes."""
         return self.folder / "answer.json"
 
     @property
     def log(self) -> Path:
-        """The output of the job."""
+        """The file with the output of the job."""
         return self.folder / f"{self.job}_0_log.out"
 
 
 def send(store: Store, task: Callable[[], Any], parameters: Mapping[str, Any], minutes: int) -> Sent:
-    """Submits a short job.  minutes: the most of its time limit.  Raises ConfigError, SlurmError, StoreError."""
+    """Submits a short job.  minutes: the upper bound of its time limit.  Raises ConfigError, SlurmError, StoreError."""
     cluster.check_there()
     cluster.check_partition(parameters["partition"])
     name, above = secrets.token_hex(6), parameters["submitit_folder"]
@@ -115,11 +119,12 @@ def send(store: Store, task: Callable[[], Any], parameters: Mapping[str, Any], m
 
 
 def answer_to(sent: Sent, patience_seconds: float) -> Answer:
-    """Waits for the answer; the job is cancelled when patience, or Ctrl-C, ends the waiting.
+    """Waits for the answer. If the time is up, or on Ctrl-C, the job is cancelled.
 
-    The files of the job are removed, except for a log that alone tells what was wrong.
+    Afterwards the files of the job are removed. If the job ended without an answer, they stay, since only the log tells
+    the reason.
 
-    Raises NoAnswer; PlasticityError with the sentence of a task that could not be done.
+    Raises NoAnswer; PlasticityError with the message of a failed task.
     """
     try:
         return _awaited(sent, time.monotonic() + patience_seconds)
@@ -135,7 +140,7 @@ def answer_to(sent: Sent, patience_seconds: float) -> Answer:
 
 
 def clear(folder: Path) -> None:
-    """Removes a short job's folder, and the folder above it if that is empty then."""
+    """Removes a short job's folder, and its parent folder if that is empty afterwards."""
     shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):
         folder.parent.rmdir()
@@ -148,7 +153,7 @@ def _awaited(sent: Sent, end: float) -> Answer:
             raise NoAnswer(_why(sent), True)
         if too_late == math.inf:
             state = _living_state(sent.job)
-            if state is None:  # the answer of a job that is over may take a moment to show
+            if state is None:  # the job is over; its answer may take a moment to appear
                 too_late = time.monotonic() + LATE_SECONDS
                 continue
             if str(state) != last_said:
@@ -168,7 +173,7 @@ def _living_state(job: str) -> JobState | None:
 
 
 def _answer(sent: Sent) -> Answer | None:
-    names(sent.folder)  # listing the folder makes a client of NFS look for new files
+    names(sent.folder)  # listing the folder makes an NFS client check for new files
     value = read_fields(sent.answer, {"node": str, "time": int | float}, _ADVICE)
     if value is None:
         return None
@@ -178,7 +183,7 @@ def _answer(sent: Sent) -> Answer | None:
 
 
 def _why(sent: Sent) -> str:
-    """Why a job that is over has left no answer, as far as its log and Slurm tell."""
+    """A message with the reason why a job ended without an answer, as far as its log and Slurm show it."""
     state = states_of([sent.job], cluster.PATIENCE_SECONDS)[0].get(sent.job)
     ended = "" if state is None else f" ({state}, on {state.nodes})"
     lines = [line for line in (read(sent.log) or b"").decode(errors="replace").splitlines() if line.strip()]

@@ -1,14 +1,13 @@
-"""A sweep's submissions and cancellations in the store: files that are created once, so that no writer undoes another.
+"""A sweep's submissions and cancellations in the store. Each file is created once, so no writer overwrites another.
 
-`submissions/3.json` is written before sbatch is called, and `3.outcome.json` once the outcome is known: by the command
-itself, by the first worker, or by a later command that finds the first one dead. The first of them to create it
-decides. A submission's jobs are known by a token that no other job has, in their comment and in the name of their
-script's folder (see `own_jobs`): other jobs may get the same number, after Slurm's numbers were reset or on another
-cluster.
+`submissions/3.json` is written before sbatch is called, and `3.outcome.json` when the outcome is known. The command,
+the first worker, or a later command that finds the first command dead writes the outcome; the first to create the file
+decides. A unique token marks a submission's jobs, in their comment and in the name of their script's folder (see
+`own_jobs`). Their numbers are not unique: Slurm's numbers may be reset, and another cluster may use the same numbers.
 
-Cancellations are files 1, 2, 3, … Workers, and the command that submits them, carry the number of cancellations at the
-time when they were asked for, and are cancelled once there is one more. So a sweep goes on without undoing anything,
-and no stale copy can undo a cancellation.
+Cancellations are files 1, 2, 3, … Workers and the command that submits them store the number of cancellations at the
+time of the command. One more file cancels them. So a sweep can go on without removing a cancellation, and no stale copy
+can undo one.
 """
 
 import json
@@ -41,14 +40,17 @@ _ADVICE = (
     "command sets it aside, and `python -m launch cancel` finds the jobs without it"
 )
 CLOCK_SECONDS = 0.5
-"""A file that seems to be younger than this much after now has the time of another clock than the file server's."""
+"""If a file's time is later than now by more than this, it comes from another clock than the file server's."""
 LOOK_SECONDS = 4.0
-"""How often a worker looks for a cancellation; each look asks the file server for one name."""
+"""The time between a worker's checks for a cancellation. Each check asks the file server for one name."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a submission.  job: the array, or None. jobs: of the array. why: the reason if there is no job."""
+    """The outcome of a submission.
+
+    job: the id of the array, or None. jobs: the number of its jobs. why: the reason if the submission has no job.
+    """
 
     job: str | None
     jobs: int = 0
@@ -59,11 +61,12 @@ class Outcome:
 class Submission:
     """A request for workers to Slurm.
 
-    number: 1 for the first of its sweep. token: marks its jobs. cancellations: of the sweep so far. folder: of its
-    script and logs. user, cluster, time: of the request; a cluster may be unknown. owner: the process that submits.
-    launcher, settings: the launcher's parameters and the command's settings, to start the same workers again. code:
-    the packages and folders from outside the package that its command named (see `named_code`); older files have none.
-    outcome: None if it is not known yet.
+    number: 1 for the first submission of its sweep. token: the mark of its jobs. cancellations: the number of the
+    sweep's cancellations so far. folder: the folder of its script and logs. user, cluster, time: the user, cluster
+    (None if unknown) and time of the request. owner: the process that submits. launcher, settings: the launcher's
+    parameters and the command's settings, for starting the same workers again. code: the packages and folders from
+    outside the package that its command named (see `named_code`); empty in older files. outcome: None until it is
+    known.
     """
 
     sweep: str
@@ -82,7 +85,7 @@ class Submission:
 
     @property
     def job(self) -> str | None:
-        """Its array, if it is known to have one."""
+        """The id of its array; None if it has none or the outcome is unknown."""
         return None if self.outcome is None else self.outcome.job
 
 
@@ -113,7 +116,10 @@ def ask(
 
 
 def decide(store: Store, sweep: str, number: int, outcome: Outcome) -> Outcome:
-    """Writes the outcome of a submission without one.  Returns the one that counts.  Raises DamagedFile; StoreError."""
+    """Writes the outcome of a submission, unless it has one.  Returns the outcome that counts.
+
+    Raises DamagedFile; StoreError.
+    """
     create_once(_path(store, sweep, number, "outcome."), json.dumps(asdict(outcome), ensure_ascii=False).encode())
     return outcome_of(store, sweep, number) or outcome
 
@@ -136,7 +142,7 @@ def read_submission(store: Store, sweep: str, number: int) -> Submission:
     path = _path(store, sweep, number)
     value = read_mapping(path, _ADVICE)
     if value is None:
-        raise StoreError(f"{path} is not there any more.")
+        raise StoreError(f"{path} does not exist any more.")
     if isinstance(value.get("format"), int) and value["format"] != FORMAT:
         raise StoreError(f"{path} has another format than this version reads, which is {FORMAT}.")
     if fault := fault_of_fields(value, _FIELDS):
@@ -144,14 +150,14 @@ def read_submission(store: Store, sweep: str, number: int) -> Submission:
     try:
         settings, owner = checked(Settings, value["settings"]), Owner.from_json(value["owner"])
     except (ConfigError, ValueError) as error:
-        raise DamagedFile(path, f"holds what cannot be: {str(error).rstrip('.')}", _ADVICE) from error
+        raise DamagedFile(path, f"holds invalid values: {str(error).rstrip('.')}", _ADVICE) from error
     code = [str(name) for name in value.get("code") or ()]
     plain = {name: value[name] for name in _PLAIN}
     return Submission(sweep, number, folder=Path(value["folder"]), owner=owner, settings=settings, code=code, **plain)
 
 
 def submissions_of(store: Store, sweep: str, unreadable: list[StoreError]) -> list[Submission]:
-    """A sweep's submissions, the latest last; the errors of unreadable files are added to unreadable.
+    """A sweep's submissions, the latest last. The errors of unreadable files are added to `unreadable`.
 
     Raises StoreError if the disk does not answer.
     """
@@ -167,12 +173,15 @@ def submissions_of(store: Store, sweep: str, unreadable: list[StoreError]) -> li
 
 
 def own_logs_folder(store: Store, sweep: str) -> Path:
-    """The folder of scripts and logs, one for each submission, unless the launcher's parameters name another."""
+    """The default folder for scripts and logs, unless the launcher's parameters name another.
+
+    Each submission has a subfolder.
+    """
     return store.sweep_folder(sweep) / "jobs"
 
 
 def _numbers(store: Store, sweep: str) -> set[int]:
-    """The numbers in use, also by files that were set aside."""
+    """The numbers in use, including numbers of files that were set aside."""
     starts = (name.partition(".")[0] for name in names(store.submissions_folder(sweep)))
     return {int(start) for start in starts if start.isdecimal()}
 
@@ -182,7 +191,7 @@ def _path(store: Store, sweep: str, number: int, kind: str = "") -> Path:
 
 
 def was_on_slurm(store: Store, plan: Plan) -> bool:
-    """Whether jobs of Slurm have, or had, packs of the sweep, or left logs.  Raises StoreError."""
+    """Whether Slurm jobs hold or held packs of the sweep, or wrote logs.  Raises StoreError."""
     if own_logs_folder(store, plan.sweep).exists():
         return True
     leases, packs = LeaseFiles(store), {pack.id for pack in plan.packs}
@@ -191,7 +200,7 @@ def was_on_slurm(store: Store, plan: Plan) -> bool:
 
 
 def last_submission(store: Store, plan: Plan) -> Submission:
-    """The latest readable submission of a sweep.  Raises StoreError with the way to go on without one."""
+    """The latest readable submission of a sweep.  Raises StoreError that names a way to go on without one."""
     unreadable: list[StoreError] = []
     if submissions := submissions_of(store, plan.sweep, unreadable):
         return submissions[-1]
@@ -199,33 +208,31 @@ def last_submission(store: Store, plan: Plan) -> Submission:
         why = str(unreadable[-1])
     elif was_on_slurm(store, plan):
         why = (
-            f"Sweep {plan.sweep} was given to Slurm, but {store.submissions_folder(plan.sweep)}, which says with "
-            "which parameters, is missing."
+            f"Sweep {plan.sweep} was given to Slurm, but {store.submissions_folder(plan.sweep)}, which holds "
+            "the parameters, is missing."
         )
     else:
         raise not_on_slurm(plan)
-    raise StoreError(
-        f"{why} The command itself goes on, and counts the workers that are there: {in_words(plan.command)}"
-    )
+    raise StoreError(f"{why} The command itself goes on, and counts the present workers: {in_words(plan.command)}")
 
 
 def not_on_slurm(plan: Plan) -> StoreError:
     """The error of commands about Slurm if local workers train the sweep."""
     return StoreError(
-        f"Sweep {plan.sweep} was not given to Slurm, but trained where its command was given: Ctrl-C stops it, and "
-        f"the same command, which `python -m launch status {plan.sweep}` shows, goes on."
+        f"Sweep {plan.sweep} was not given to Slurm, but trained by its command's machine: Ctrl-C stops it, and the "
+        f"same command continues it. `python -m launch status {plan.sweep}` shows the command."
     )
 
 
 def cancellations(store: Store, sweep: str) -> int:
-    """How often a sweep has been cancelled.  Raises StoreError."""
+    """The number of a sweep's cancellations.  Raises StoreError."""
     return max((int(name) for name in names(store.cancelled_folder(sweep)) if name.isdecimal()), default=0)
 
 
 def cancellations_before(store: Store, sweep: str, seconds: float) -> int:
-    """How often a sweep had been cancelled that many seconds ago, when the present command began.
+    """The number of a sweep's cancellations when the present command began.  seconds: the time since then.
 
-    Commands import for seconds before they can look. A cancellation in these seconds must hold for them too.
+    Commands spend seconds on imports before they can check. A cancellation in this time must apply to them too.
     Raises StoreError.
     """
     often = cancellations(store, sweep)
@@ -239,7 +246,7 @@ def cancellations_before(store: Store, sweep: str, seconds: float) -> int:
 
 
 def _made(path: Path) -> float:
-    """When a cancellation was made, by the file server's clock; long ago if it cannot be read."""
+    """The time of a cancellation on the file server's clock; 0, long ago, if it cannot be read."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -247,7 +254,7 @@ def _made(path: Path) -> float:
 
 
 def add_cancellation(store: Store, sweep: str) -> int:
-    """Cancels all that was asked for so far.  Returns the number of cancellations now.  Raises StoreError."""
+    """Cancels all submissions of a sweep so far.  Returns the new number of cancellations.  Raises StoreError."""
     content = json.dumps({"time": time.time(), "host": os.uname().nodename, "pid": os.getpid()}).encode()
     number = cancellations(store, sweep) + 1
     while not create_once(store.cancelled_folder(sweep) / str(number), content):
@@ -256,27 +263,30 @@ def add_cancellation(store: Store, sweep: str) -> int:
 
 
 def is_cancelled(store: Store, submissions: Sequence[Submission]) -> bool:
-    """Whether a sweep was cancelled, and nothing submitted since.  submissions: of one sweep, at least one."""
+    """Whether a sweep was cancelled, and no workers were submitted since.
+
+    submissions: the submissions of one sweep, at least one.
+    """
     often = cancellations(store, submissions[0].sweep)
     return often > 0 and not any(each.cancellations >= often and each.job is not None for each in submissions)
 
 
 class Cancelled:
-    """Whether a sweep has been cancelled since there were `before` cancellations.  Calling it is cheap."""
+    """A callable: whether a sweep has more than `before` cancellations. Calls are cheap."""
 
     def __init__(self, store: Store, sweep: str, before: int) -> None:
         self._next = store.cancelled_folder(sweep) / str(before + 1)
         self._looked, self._known = float("-inf"), False
 
     def __call__(self) -> bool:
-        """As of the last LOOK_SECONDS; False if the store does not answer."""
+        """The answer of a check at most LOOK_SECONDS ago; False if the store does not answer."""
         if not self._known and time.monotonic() - self._looked >= LOOK_SECONDS:
             self._known = self.now()
             self._looked = time.monotonic()
         return self._known
 
     def now(self) -> bool:
-        """The same, as of this moment."""
+        """The answer of a check now; False if the store does not answer."""
         try:
             return self._known or stands(self._next)
         except StoreError:

@@ -1,6 +1,6 @@
-"""Submitting an array of workers for a sweep once, through submitit, so that the store knows the outcome of each try.
+"""Submits an array of workers for a sweep once, through submitit. The store holds the outcome of each attempt.
 
-One command after another submits: two commands at the same time do not start twice as many workers.
+Commands submit one after another, so that two commands at the same time do not start twice the workers.
 """
 
 import contextlib
@@ -33,23 +33,23 @@ from plasticity_lab.records.store import Store
 
 LOOK_SECONDS = 0.5
 LOST_SECONDS = 300.0
-"""How long a command on another machine may take to submit; after that it counts as dead."""
+"""The time that a command on another machine may take to submit; after that it counts as dead."""
 PICKLE = "work.pkl"
 _NAME = "${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}"
-"""In a script: the name of its job in Slurm's commands, 12, or 12_3 in an array."""
+"""The name of a script's job in Slurm's commands, 12, or 12_3 in an array; for use in the script."""
 SECONDS_A_WORKER = 60.0
-"""A worker takes some ten seconds to start: unless launch.workers says how many, each gets a minute's work."""
+"""Without launch.workers, each worker gets at least about a minute of work, since its start takes some ten seconds."""
 
 
 class SweepCancelled(PlasticityError):
-    """A sweep was cancelled while workers were submitted for it."""
+    """A sweep was cancelled during the submission of its workers."""
 
 
 def await_turn(store: Store, mine: Submission) -> None:
-    """Waits until the outcome of all submissions before this one is known.
+    """Waits until the outcomes of all submissions before this one are known.
 
-    If a command has died, this decides the outcome: the jobs that Slurm has of it, or lost. If sbatch still comes to a
-    job later, its workers see that and end.  Raises SlurmError; StoreError.
+    If a command has died, this function decides its outcome: its jobs in Slurm's queue, or lost. If sbatch still
+    creates a job later, the job's workers read that outcome and end.  Raises SlurmError; StoreError.
     """
     said = False
     while waits_for := undecided(store, mine.sweep, before=mine.number):
@@ -81,17 +81,17 @@ def _decide_if_dead(store: Store, sweep: str, number: int) -> None:
 
 
 def _outcome_in_queue(store: Store, asked: Submission) -> Outcome | None:
-    """The outcome of a submission by its jobs in the queue; None without jobs.  Raises SlurmError."""
-    # Only living jobs: Slurm keeps a job that it has refused as failed for some minutes.
+    """The outcome of a submission, from its jobs in the queue; None without jobs.  Raises SlurmError."""
+    # Only living jobs count: Slurm keeps a refused job as failed for some minutes.
     jobs = living(own_jobs(store, {asked.sweep: [asked]})[asked.sweep])
     arrays = by_array(job for job in jobs if job.submission is not None)
     return next((Outcome(array, count) for array, count in arrays.items()), None)
 
 
 def submit_once(store: Store, asked: Submission, work: Callable[[], None], count: int) -> str:
-    """Submits an array of workers, and notes that.  Returns its id.
+    """Submits an array of workers, and writes the outcome.  Returns the array's id.
 
-    Raises SlurmError, SweepCancelled: then none of its workers trains, whatever sbatch has done; StoreError.
+    Raises SlurmError or SweepCancelled: then none of its workers trains, even if sbatch has queued them; StoreError.
     """
     sweep = asked.sweep
     _check_not_cancelled(store, asked)
@@ -99,7 +99,7 @@ def submit_once(store: Store, asked: Submission, work: Callable[[], None], count
     try:
         job = submit(asked.folder, work, count, asked.launcher, mark, starts)
     except SlurmError:
-        # sbatch may report a failure only because it has not heard of its success.
+        # sbatch may report a failure although Slurm has accepted the job and only the answer was lost.
         queued = None
         with contextlib.suppress(SlurmError):
             queued = _outcome_in_queue(store, asked)
@@ -111,7 +111,7 @@ def submit_once(store: Store, asked: Submission, work: Callable[[], None], count
     if outcome.job != job:
         _cancel_if_possible(job)
         raise SlurmError(
-            f"Submitting took so long that another command took this one for dead and submitted workers itself; job "
+            f"Submitting took too long: another command counted this one as dead and submitted workers itself; job "
             f"{job} is cancelled."
         )
     _check_not_cancelled(store, asked, job)
@@ -119,7 +119,7 @@ def submit_once(store: Store, asked: Submission, work: Callable[[], None], count
 
 
 def _check_not_cancelled(store: Store, asked: Submission, job: str | None = None) -> None:
-    """Raises SweepCancelled if the sweep was cancelled since the command was given.  job: that it has submitted."""
+    """Raises SweepCancelled if the sweep was cancelled since the command began.  job: the submitted job, if any."""
     if cancellations(store, asked.sweep) == asked.cancellations:
         return
     words = f"Sweep {asked.sweep} was cancelled while this command submitted workers for it"
@@ -133,7 +133,7 @@ def _check_not_cancelled(store: Store, asked: Submission, job: str | None = None
 
 
 def _cancel_if_possible(job: str) -> str:
-    """Cancels a job that this command has just submitted.  Returns why that failed; empty if it did not."""
+    """Cancels a job that this command has just submitted.  Returns the reason for a failure; empty on success."""
     try:
         cluster.cancel([job])
     except SlurmError as error:
@@ -142,7 +142,7 @@ def _cancel_if_possible(job: str) -> str:
 
 
 def release_held(sweep: str, jobs: Sequence[OwnJob]) -> None:
-    """Lets held jobs start.  Raises SlurmError with the way out if this user may not."""
+    """Lets held jobs start.  Raises SlurmError that names a way out if this user may not release them."""
     held = [job for job in jobs if job.state.held]
     mine = [job.name for job in held if job.user == user_name()]
     others = [job for job in held if job.user != user_name()]
@@ -166,10 +166,10 @@ def _jobs_are(count: int, sweep: str) -> str:
 
 
 def jobs_needed(packs: Sequence[Pack], workers: int | None, parameters: Mapping[str, Any], largest_array: int) -> int:
-    """The number of jobs of the array. Jobs take one pack after another, so fewer jobs than packs suffice.
+    """The number of jobs in the array. Jobs take one pack after another, so fewer jobs than packs suffice.
 
-    workers: by `launch.workers`; None: as many as the packs' seconds are worth. There are no more jobs than packs,
-    array_parallelism and the cluster allow.
+    workers: the setting `launch.workers`; None: one worker for each SECONDS_A_WORKER of the packs' time. The number of
+    packs, array_parallelism and the cluster limit the number of jobs.
     """
     wanted = workers or math.ceil(sum(pack.seconds for pack in packs) / SECONDS_A_WORKER)
     jobs = math.ceil(min(wanted, len(packs)) / workers_a_job(parameters))
@@ -179,10 +179,11 @@ def jobs_needed(packs: Sequence[Pack], workers: int | None, parameters: Mapping[
 def submit(
     folder: Path, work: Callable[[], None], jobs: int, parameters: Mapping[str, Any], mark: str = "", starts: int = 0
 ) -> str:
-    """Submits an array of jobs, each of which does the work; scripts and logs go to the folder, which is its own.
+    """Submits an array of jobs that each run `work`.  Returns the array's id.
 
-    mark: the end of the jobs' comment. starts: how often a job may be requeued if the signal of its time limit comes
-    before it can listen.  Returns the array's id.  Raises SlurmError with sbatch's message; StoreError.
+    folder: the folder for scripts and logs of this array only. mark: the end of the jobs' comment. starts: the largest
+    number of requeues if the signal of the time limit comes before the worker can receive it.
+    Raises SlurmError with sbatch's message; StoreError.
     """
     import submitit
     from submitit.core.utils import DelayedSubmission, FailedJobError, FailedSubmissionError
@@ -191,7 +192,7 @@ def submit(
         make_folder(folder)
         DelayedSubmission(work).dump(folder / PICKLE)
     extra = dict(parameters["additional_parameters"])
-    own = extra.pop("comment", parameters["comment"])  # submitit would put it in the place of the mark
+    own = extra.pop("comment", parameters["comment"])  # submitit would overwrite the mark with it
     wanted = {**parameters, "additional_parameters": extra, "comment": f"{own or ''} {mark}".strip() or None}
     # submitit's own limit on starts is not used: see launch/launchers/slurm/job.py.
     executor = submitit.AutoExecutor(folder=folder, cluster="slurm")
@@ -205,7 +206,7 @@ def submit(
 
 
 def check_taken(jobs: int, parameters: Mapping[str, Any]) -> None:
-    """Asks sbatch whether it would accept an array of jobs with these parameters; none is queued.
+    """Asks sbatch whether it would accept an array of jobs with these parameters. No job is queued.
 
     Raises SlurmError with sbatch's message.
     """
@@ -218,16 +219,17 @@ def check_taken(jobs: int, parameters: Mapping[str, Any]) -> None:
             job = submit(Path(folder), print, 1, asked)
     except SlurmError as error:
         if isinstance(error.__cause__, FailedSubmissionError):
-            return  # sbatch has accepted the script, and started no job
+            return  # sbatch has accepted the script and started no job, so submitit found no job id
         raise
     cluster.cancel([job])  # some versions of sbatch ignore the option in a script
 
 
 def _setup(folder: Path) -> list[str]:
-    """The lines of the script before Python starts: one thread, options' modules importable, the work under its name.
+    """The lines of the script before Python starts.
 
-    submitit gives the work that name after sbatch has answered. If the command were killed before that, its jobs would
-    find no work.
+    They set one thread, make the modules of users' options importable, and link the work to the file name that the job
+    reads. submitit gives the work that name only after sbatch has answered. If the command were killed before that, its
+    jobs would find no work.
     """
     own = f"{_NAME}_submitted.pkl"
     return [
@@ -239,10 +241,10 @@ def _setup(folder: Path) -> list[str]:
 
 
 def _teardown(starts: int) -> list[str]:
-    """The lines of the script after srun: back into the queue if an announcement of the time limit ended the worker.
+    """The lines of the script after srun: a requeue if the signal of the time limit ended the worker.
 
-    SIGUSR1 and SIGUSR2 end a process until Python can listen to signals. srun then ends with the signal's number, with
-    128 more in later versions. The order is given until Slurm ends the script.
+    SIGUSR1 and SIGUSR2 end a process until Python can receive signals. srun then ends with the signal's number, in
+    later versions plus 128. The order is repeated until Slurm ends the script.
     """
     ends = "|".join(str(number + more) for more in (0, 128) for number in (signal.SIGUSR1, signal.SIGUSR2))
     again = f'scontrol requeue "{_NAME}" && sleep 60 || sleep 5'

@@ -166,7 +166,7 @@ def test_a_store_that_the_node_does_not_see_is_said_first_and_not_made(store, in
     assert in_job(plan) == ([], 1)
     first, second = (record.getMessage() for record in caplog.records)
     assert first.startswith(f"Worker of sweep {plan.sweep} in job 60_3 on ")
-    assert second.startswith(f"This node does not see sweep {plan.sweep} in {store.root}, where it was planned: ")
+    assert second.startswith(f"This node does not see sweep {plan.sweep} in {store.root}: ")
     assert not store.root.exists()
 
 

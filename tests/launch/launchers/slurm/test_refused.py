@@ -98,7 +98,7 @@ def test_more_workers_than_an_array_may_have(command, store, stand_in):
     seeds = "seed=" + ",".join(map(str, range(13)))
     status, err = command(seeds, "launch.workers=13")
     assert status == 0, err
-    assert "This cluster lets an array have 11 jobs: launch.workers=13 is more." in err
+    assert "This cluster allows arrays of 11 jobs: launch.workers=13 is more." in err
     (sweep,) = (path.name for path in (store.root / "sweeps").iterdir())
     (submission,) = submissions_of(store, sweep, [])
     assert (submission.job, submission.outcome.jobs, submission.cluster) == ("12", 11, "north")
