@@ -1,4 +1,4 @@
-"""Activations that pass on two values for each one they receive, and what that does to the layer before."""
+"""Activations that pass on two values for each one they receive, and their effect on the width of the layer before."""
 
 from fractions import Fraction
 
@@ -22,7 +22,7 @@ def halved(features: int, width: str) -> int:
 class Concatenated(Activation):
     """φ(x) = [φ₁(x), φ₂(x)] along the units or channels, in a network designed for H features.
 
-    `width` says who gives way. half: the layer before produces H/2, so every interface keeps its size and the network
+    `width` sets the widths. half: the layer before produces H/2, so every interface keeps its size and the network
     about half its parameters (Appendix B.3 calls it capacity-neutral, and uses it). matched: the network trims H until
     it has as many parameters as with a plain activation (Kumar et al. 2023). double: H are produced, 2H passed on.
     """
@@ -34,10 +34,10 @@ class Concatenated(Activation):
         self.width = check("activation.width", width, one_of=WIDTHS)
 
     def produced(self, features: int) -> int:
-        """H/2 if half, else H.  Raises ConfigError if half of an odd H is asked for."""
+        """H/2 for half, H otherwise.  Raises ConfigError for half of an odd H."""
         return halved(features, self.width) if self.width == "half" else features
 
     @property
     def matches_parameters(self) -> bool:
-        """Whether the network is to trim its design."""
+        """Whether the network must trim its design."""
         return self.width == "matched"

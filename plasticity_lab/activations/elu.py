@@ -1,4 +1,4 @@
-"""ELU, and what its family shares."""
+"""ELU, and functions that its family shares."""
 
 import torch
 from torch import Tensor
@@ -12,22 +12,22 @@ from plasticity_lab.stacking.elementary import exp_minus_one
 def negative_part(x: Tensor) -> Tensor:
     """min(x, 0), with derivative 1 at 0.  x of any shape → like x.
 
-    torch.clamp gives the same numbers, but has a slow backward on CPU. The threshold is the smallest number that is
-    not 0, so that 0 itself lies on the side where the derivative is 1.
+    torch.clamp gives the same numbers, but has a slow backward on CPU. The threshold is the smallest number that is not
+    0, so that 0 itself is on the side with derivative 1.
     """
     return -threshold(-x, -torch.finfo(x.dtype).tiny, 0.0)
 
 
 def elu(x: Tensor, alpha: Tensor | float) -> Tensor:
-    """x where x > 0, α (e^x − 1) elsewhere.  x (K, *), alpha broadcastable to it → like x.
+    """x for x > 0, α (e^x − 1) otherwise.  x (K, *), alpha broadcastable to it → like x.
 
-    Not torch's elu, whose values depend on the place in the tensor (see `Activation`).
+    Not torch's elu: its values depend on the place in the tensor (see `Activation`).
     """
     return torch.relu(x) + alpha * exp_minus_one(negative_part(x))
 
 
 class ELU(Activation):
-    """x where x > 0, α (e^x − 1) elsewhere.  Source: Table B1; Clevert et al. 2016."""
+    """x for x > 0, α (e^x − 1) otherwise.  Source: Table B1; Clevert et al. 2016."""
 
     def __init__(self, alpha: float = 1.0) -> None:
         self.alpha = check("activation.alpha", alpha, at_least=0)

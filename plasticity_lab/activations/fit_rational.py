@@ -1,12 +1,13 @@
-"""Fits the coefficients that the rational activations start with, and writes rational_starts.json beside this file.
+"""Fits the initial coefficients of the rational activations, and writes rational_starts.json next to this file.
 
     python -m plasticity_lab.activations.fit_rational
 
-Least squares on [−3, 3] by Levenberg–Marquardt from several starts. Versions A and B are fitted; D has B's
-coefficients, and C has them with b₀ = 0.9, which makes its Q equal to B's wherever that polynomial is positive.
+Least squares on [−3, 3] by Levenberg–Marquardt from several starts. Versions A and B are fitted. D has B's
+coefficients, and so has C, with b₀ = 0.9, which makes its Q equal to B's if that polynomial is positive.
+
 Some cells of degrees 5/4 are the published ones (the rational_activations package, Delfosse et al. 2020, MIT licence),
-where the paper's runs began; refitting them gives the same functions to their stated errors. If any number changes,
-raise STAMP here and `Rational.science_version`.
+from which the paper's runs started; refitting them gives the same functions to their stated errors. If any number
+changes, raise STAMP here and `Rational.science_version`.
 """
 
 import functools
@@ -79,7 +80,7 @@ def parts(version: str, x: np.ndarray, theta: np.ndarray, n: int, m: int) -> tup
 
 
 def descend(version: str, theta: np.ndarray, n: int, m: int, target: np.ndarray) -> tuple[float, np.ndarray]:
-    """The sum of squared errors where Levenberg–Marquardt ends, and the coefficients there."""
+    """The final sum of squared errors of Levenberg–Marquardt, and the final coefficients."""
     p, q, by_above, by_below = parts(version, GRID, theta, n, m)
     error, damping = p / q - target, 1e-3
     cost = error @ error
@@ -104,7 +105,7 @@ def descend(version: str, theta: np.ndarray, n: int, m: int, target: np.ndarray)
 
 @functools.cache
 def fitted(version: str, n: int, m: int, function: str) -> tuple[np.ndarray, np.ndarray]:
-    """The best of six descents; of those that are equally good, the one with the smallest coefficients."""
+    """The best of six descents; among equally good ones, the one with the smallest coefficients."""
     draws = host_stream(0, "rational starts", version, n, m, function)
     first = np.ones(n + 1 + m)
     beginnings = [first, np.r_[np.ones(n + 1), np.full(m, 0.1)], *draws.normal(size=(4, n + 1 + m))]
@@ -145,7 +146,7 @@ def cell(version: str, n: int, m: int, function: str) -> dict[str, object]:
 
 
 def _rounded(value: float) -> float:
-    """To ten decimals, beyond what float32 keeps."""
+    """Rounded to ten decimals, more than float32 keeps."""
     return round(float(value), 10) + 0.0
 
 

@@ -15,9 +15,9 @@ FORMS = ("scale_input", "gate")
 class GELU(Activation):
     """βx · Φ(βx) (`form=scale_input`) or x · Φ(βx) (`form=gate`), Φ the normal distribution function.
 
-    Source: Table B1; Hendrycks & Gimpel 2016. The paper does not say where β stands. Scaling the input is what its
-    numbers were made with, and the default; the gate is what β means in Swish. They differ much: at β = 0.05 the
-    slope at 0 is 0.025 and 0.5.
+    Source: Table B1; Hendrycks & Gimpel 2016. The paper does not give the place of β. Its numbers were made with a
+    scaled input, which is the default; the gate has the meaning of β in Swish. They differ much: at β = 0.05 the slope
+    at 0 is 0.025 and 0.5.
     """
 
     neutral = {"form": "scale_input"}

@@ -11,7 +11,8 @@ from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
 
 SCOPES = ("global", "layer", "neuron")
-"""The units that share a slope: of all layers, of one layer, none (in a convolution the pixels of a channel share)."""
+"""The units that share a slope: of all layers, of one layer, or none (in a convolution a channel's pixels share
+one)."""
 
 
 def of_scope(scope: str, start: float, produced: int) -> Learnable:

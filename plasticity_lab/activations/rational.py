@@ -1,4 +1,4 @@
-"""Rational activations: a quotient of two polynomials whose coefficients are learned.
+"""Rational activations: a quotient of two polynomials with learned coefficients.
 
 Legend: K runs, n and m the degrees of numerator and denominator.
 """
@@ -19,7 +19,7 @@ VERSIONS = ("A", "B", "C", "D")
 DEGREES = ((3, 2), (5, 4), (7, 6))
 APPROXIMATED = ("relu", "leaky_relu", "swish", "tanh", "sigmoid")
 STARTS = Path(__file__).with_name("rational_starts.json")
-"""Made by fit_rational.py; where it stands, its numbers stand."""
+"""Written by fit_rational.py, which documents its numbers."""
 
 
 def polynomial(x: Tensor, coefficients: Sequence[Tensor]) -> Tensor:
@@ -56,9 +56,9 @@ def starts() -> dict[tuple[str, int, int, str], tuple[list[float], list[float]]]
 class Rational(Activation):
     """P(x) / Q(x), P = Σ aᵢ xⁱ, i from 0 to n; every layer learns its own coefficients.  Source: Molina et al. 2020.
 
-    `version` is the form of Q (see `denominator`); D is B with each aᵢ multiplied in training by a number from
-    U(0.9, 1.1), drawn once a call. `approximates` says which function the coefficients start at, fitted on [−3, 3]:
-    beyond, every one of them is nearly a line (n = m + 1), even one that began as tanh.
+    `version` is the form of Q (see `denominator`); D is B with each aᵢ multiplied in training by a number from U(0.9,
+    1.1), drawn once a call. `approximates` is the function that the initial coefficients approximate on [−3, 3].
+    Outside this range, every one is nearly a line (n = m + 1), even one that began as tanh.
     """
 
     def __init__(
@@ -87,8 +87,8 @@ class Rational(Activation):
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → like x.
 
-        In training, version D draws n + 1 numbers in one run's x; where that has fewer elements, coefficients share
-        them in turn.
+        In training, version D uses the first n + 1 random numbers of one run's x; if x has fewer elements, coefficients
+        share them in turn.
         """
         above, below = site.learned["numerator"], site.learned["denominator"]
         if self.version == "D" and site.uniform is not None:
@@ -100,5 +100,5 @@ class Rational(Activation):
 
 
 def _beside(x: Tensor, coefficients: Tensor) -> list[Tensor]:
-    """(K, n) → n coefficients, each laid beside x."""
+    """(K, n) → n coefficients, each broadcastable over x."""
     return [along_run_axis(one, x) for one in torch.unbind(coefficients, dim=1)]

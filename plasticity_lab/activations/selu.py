@@ -7,13 +7,13 @@ from plasticity_lab.activations.elu import elu
 from plasticity_lab.component import check
 
 LAMBDA = 1.0507009873554804934193349852946
-"""The scale with which, at α = 1.6732632, activations keep mean 0 and variance 1.  Source: Klambauer et al. 2017."""
+"""The scale that keeps activations at mean 0 and variance 1 for α = 1.6732632.  Source: Klambauer et al. 2017."""
 
 
 class SELU(Activation):
-    """λ x where x > 0, λ α (e^x − 1) elsewhere, λ fixed.  Source: Table B1; Klambauer et al. 2017.
+    """λ x for x > 0, λ α (e^x − 1) otherwise, λ fixed.  Source: Table B1; Klambauer et al. 2017.
 
-    The default is the paper's 1.673, not the longer constant: it is the value its tables name.
+    The default is the paper's 1.673, not the longer constant: it is the value in its tables.
     """
 
     def __init__(self, alpha: float = 1.673) -> None:
@@ -27,7 +27,7 @@ class SELU(Activation):
 class RandomizedSELU(Activation):
     """SELU with α ~ U(lower, upper) for each element in training, the mean in evaluation.
 
-    Source: Appendix G.2, eq. 9.  lower = upper equals SELU at that α bit for bit, whatever is drawn.
+    Source: Appendix G.2, eq. 9.  lower = upper equals SELU at that α bit for bit, for any random numbers.
     """
 
     randomised = True

@@ -1,4 +1,4 @@
-"""Sigmoid, and the form of it that the other activations build on."""
+"""Sigmoid, in the form that the other activations use."""
 
 from torch import Tensor
 from torch.nn.functional import threshold
@@ -10,9 +10,9 @@ from plasticity_lab.stacking.elementary import exp
 def sigmoid(x: Tensor) -> Tensor:
     """1 / (1 + e^−x), to the last digits in both tails.  x of any shape → like x.
 
-    Not torch.sigmoid, whose values depend on the place in the tensor (see `Activation`). The threshold is max(x, −88)
-    (torch.clamp has a slow backward on CPU): it keeps e^−x finite, and with it the gradient, which is
-    e^−x / (1 + e^−x)², and 0 where that is below 1e-19 on the left.
+    Not torch.sigmoid: its values depend on the place in the tensor (see `Activation`). The threshold is max(x, −88)
+    (torch.clamp has a slow backward on CPU). It keeps e^−x finite, and with it the gradient e^−x / (1 + e^−x)². The
+    gradient is 0 if it would be below 1e-19 on the left.
     """
     return (exp(-threshold(x, -88.0, -88.0)) + 1).reciprocal()
 

@@ -12,10 +12,10 @@ from plasticity_lab.component import check
 
 
 def smooth_leaky(x: Tensor, steepness: Tensor, slope: Tensor) -> Tensor:
-    """a x + (1 − a) x · sigmoid(k x), where a is the slope far to the left and k the steepness.  x (K, *) → like x.
+    """a x + (1 − a) x · sigmoid(k x); a is the slope far to the left and k the steepness.  x (K, *) → like x.
 
-    Its slope is a + (1 − a) g(k x) with g(u) = s(u) (1 + u (1 − s(u))), s the sigmoid. g falls to −0.0998 at
-    u = −2.40, so the slope is nowhere below a − 0.0998 (1 − a), and positive everywhere if 0.0908 ≤ a < 11.
+    Its slope is a + (1 − a) g(k x) with g(u) = s(u) (1 + u (1 − s(u))), s the sigmoid. g falls to −0.0998 at u = −2.40,
+    so the slope is always at least a − 0.0998 (1 − a), and positive everywhere if 0.0908 ≤ a < 11.
     """
     return x * (slope + (1 - slope) * sigmoid(steepness * x))
 
@@ -59,7 +59,7 @@ class SmoothLeaky(_ByQuotient):
 class RandomizedSmoothLeaky(_ByQuotient):
     """Smooth-Leaky with its slope ~ U(lower, upper) for each element in training, the mean in evaluation.
 
-    lower = upper equals Smooth-Leaky bit for bit, whatever is drawn.  Source: Section 5, Table B1.
+    lower = upper equals Smooth-Leaky bit for bit, for any random numbers.  Source: Section 5, Table B1.
     """
 
     randomised = True

@@ -16,7 +16,7 @@ class SwiGLU(Activation):
     """a · swish(b), a and b the two halves of the input along the units or channels.  Source: Shazeer 2020.
 
     The paper gives no detail. `width=double`: in a network designed for H features the layer before produces 2H and H
-    are passed on; half: H are produced and H/2 passed on. There is no projection behind it.
+    are passed on; half: H are produced and H/2 passed on. No projection follows it.
     """
 
     expansion = Fraction(1, 2)
@@ -26,7 +26,7 @@ class SwiGLU(Activation):
         self.width = check("activation.width", width, one_of=WIDTHS)
 
     def produced(self, features: int) -> int:
-        """2H if double, else H.  Raises ConfigError if half of an odd H is asked for."""
+        """2H for double, H otherwise.  Raises ConfigError for half of an odd H."""
         return 2 * features if self.width == "double" else 2 * halved(features, self.width)
 
     def __call__(self, x: Tensor, site: Site) -> Tensor:
@@ -35,5 +35,5 @@ class SwiGLU(Activation):
         return value * swish(gate)
 
     def gain(self) -> float:
-        """That of Swish with β = 1: the halves are independent, so E[(a swish(b))²] = E[a²] E[swish(b)²]."""
+        """The gain of Swish with β = 1: the halves are independent, so E[(a swish(b))²] = E[a²] E[swish(b)²]."""
         return Swish().gain()
