@@ -1,1 +1,1 @@
-"""What disturbs a run on purpose while it learns: the choices of conf/perturbation."""
+"""Perturbations that disturb a run on purpose while it learns: the choices of conf/perturbation."""

@@ -1,4 +1,6 @@
-"""What a perturbation is: it multiplies all pre-activations in some epochs of a task; it is part of a run's science."""
+"""The base class of perturbations. One multiplies all pre-activations in some epochs, and is part of a run's
+science.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -8,46 +10,47 @@ from plasticity_lab.diagnostics.view import Tensors, View
 from plasticity_lab.records.measures import Measures
 
 EPOCHS = "epochs of a task"
-"""What an agent must provide to a perturbation that chooses some of them (`Perturbation.requires`)."""
+"""In `Perturbation.requires`: the perturbation chooses some epochs of a task."""
 
 
 class Perturbation(Component):
-    """Which epochs are perturbed, by what factor, and what is measured of it when an epoch ends.
+    """The perturbed epochs, their factors, and the measurements at the end of an epoch.
 
-    Its settings are structure: all runs of a pack are perturbed alike.
+    Its settings are structure: all runs of a pack have the same perturbation.
     """
 
     requires: ClassVar[frozenset[str]] = frozenset()
-    """What the agent must provide (`Agent.provides`): else the two are refused together."""
+    """The data that the agent must provide (`Agent.provides`). Other agents are refused together with this
+    perturbation."""
 
     in_evaluation: bool = False
     """Whether accuracies on held-out images are taken with the factor of the epoch that has ended."""
 
     perturbs: ClassVar[bool] = True
-    """False of what leaves every epoch as it is: such runs are computed as if there were no perturbation."""
+    """False if it changes no epoch: such runs are computed as if there were no perturbation."""
 
     @classmethod
     def measures(cls, measures: Measures, settings: Mapping[str, Any]) -> Measures:
-        """What runs measure that are perturbed so.  measures: what they measure without it. settings: its own."""
+        """The measures of runs with this perturbation.  measures: their measures without it. settings: its settings."""
         return measures
 
     def remarks(self, benchmark: str, epochs: int) -> Sequence[str]:
-        """What is said before training on a benchmark of that name whose tasks have so many epochs: sentences."""
+        """Remarks to print before training on a benchmark of that name, with that many epochs a task: sentences."""
         return ()
 
     def count(self, epochs: int) -> int:
-        """How many epochs of a task with so many are perturbed."""
+        """The number of perturbed epochs in a task with that many epochs."""
         return 0
 
     def factor(self, epoch: int, before: int) -> float | None:
-        """By what the pre-activations of a task's epoch are multiplied; None where that is left as it is.
+        """The factor on the pre-activations in an epoch of a task; None if the epoch is not perturbed.
 
-        epoch: from 1. before: how many epochs of the run's earlier tasks were perturbed.
+        epoch: from 1. before: number of perturbed epochs in the run's earlier tasks.
         """
         return None
 
     def look(self, view: View, accuracy: Tensors, factor: float | None) -> Tensors:
-        """The rows of its columns, name → (K,), when an epoch has ended.
+        """The values of its columns at the end of an epoch, name → (K,).
 
         view: with that epoch's factor. accuracy: on the current task's held-out images, by name, (K,).
         """

@@ -1,4 +1,4 @@
-"""The choice perturbation=shocks: one epoch now and then in which all pre-activations are multiplied by a factor."""
+"""The choice perturbation=shocks: periodically, all pre-activations of one epoch are multiplied by a factor."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,14 +15,15 @@ from plasticity_lab.records.shocks import ACCURACY, FACTOR, SATURATED, with_shoc
 
 
 class Shocks(Perturbation):
-    """Every `cycle` epochs of a task, counted from 1, one with the next of `factors`, which go on from task to task.
+    """Shocks every epoch of a task with a multiple of `cycle` as its number, counted from 1, with the next of
+    `factors`.
 
-    The factor stands behind each layer and its norm, before the activation, in training; `in_evaluation` says whether
-    in evaluation too. What is saturated at the end of an epoch is measured with its factor. What a shock leaves is
-    measured over the cycle − 1 epochs that follow; one with fewer of them in its task is given, and not measured.
-
-    Source: Section 4 and Appendix D.1, where t = 0 would be shocked by the formula, and is not by the sequence beside
-    it; whether t begins anew with a task, and whether evaluation is shocked, is unstated.
+    The sequence of factors continues from task to task. The factor multiplies the output of each layer and its norm,
+    before the activation, in training, and with `in_evaluation` in evaluation too. The saturation at the end of an
+    epoch is measured with its factor. The effects of a shock are measured over the cycle − 1 epochs that follow. If
+    fewer of them follow in its task, a shock is applied, but not measured. Source: Section 4 and Appendix D.1. By its
+    formula t = 0 would be shocked, by the sequence next to it it is not. The paper does not say whether t restarts with
+    each task, or whether evaluation is shocked.
     """
 
     requires = frozenset({EPOCHS})
@@ -40,18 +41,18 @@ class Shocks(Perturbation):
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Factors as floats: 2 and 2.0 are one."""
+        """Factors as floats: 2 and 2.0 are equal."""
         factors = settings["factors"]
         as_floats = list(map(float, factors)) if all(map(_is_factor, factors)) else factors
         return {**super().canonical(settings), "factors": as_floats}
 
     @classmethod
     def measures(cls, measures: Measures, settings: Mapping[str, Any]) -> Measures:
-        """Of each epoch its factor, what is saturated and how accurate; of the run what its shocks left."""
+        """For each epoch its factor, saturation and accuracy; for the run the effects of its shocks."""
         return with_shocks(measures, settings["cycle"])
 
     def remarks(self, benchmark: str, epochs: int) -> Sequence[str]:
-        """Shocks that are not given, or not measured."""
+        """A remark on shocks that are not applied, or not measured."""
         given, cycle = self.count(epochs), self.cycle
         measured = max(0, (epochs - cycle + 1) // cycle) if cycle > 1 else 0
         if not given:
@@ -68,17 +69,17 @@ class Shocks(Perturbation):
         ]
 
     def count(self, epochs: int) -> int:
-        """How many shocks a task with so many epochs has."""
+        """The number of shocks in a task with that many epochs."""
         return epochs // self.cycle
 
     def factor(self, epoch: int, before: int) -> float | None:
-        """The next factor where the epoch's number is a multiple of the cycle."""
+        """The next factor if the epoch's number is a multiple of the cycle."""
         if epoch % self.cycle:
             return None
         return self.factors[(before + epoch // self.cycle - 1) % len(self.factors)]
 
     def look(self, view: View, accuracy: Tensors, factor: float | None) -> Tensors:
-        """The share of pairs (unit, example) at which |φ′| < 0.001, counted in whole numbers, and the accuracy."""
+        """The share of pairs (unit, example) with |φ′| < 0.001, counted in whole numbers, and the accuracy."""
         runs = list(zip(*slopes(view).values(), strict=True))
         shares = [sum(own.flat for own in run) / sum(own.pairs for own in run) for run in runs]
         return {
