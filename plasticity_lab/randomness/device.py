@@ -35,7 +35,7 @@ def run_keys(seeds: Sequence[int], purpose: str, device: torch.device | str = "c
 def philox(key_K2: Tensor, counters: Sequence[Tensor | int]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Four words of 32 random bits for each counter.  key (K, 2), counters four words broadcastable to (1, L) → (K, L).
 
-    Words live in int64, whose product wraps modulo 2⁶⁴ as the algorithm wants it.
+    Words are stored as int64: their product wraps modulo 2⁶⁴, as the algorithm requires.
     """
     k0, k1 = key_K2[:, :1], key_K2[:, 1:]
     c0, c1, c2, c3 = counters

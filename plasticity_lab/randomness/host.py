@@ -6,7 +6,7 @@ import numpy as np
 
 
 def host_stream(seed: int, purpose: str, *position: int | str) -> np.random.Generator:
-    """The generator of one purpose at one position, always begun anew: equal arguments give equal numbers.
+    """The generator of one purpose at one position, always new: equal arguments give equal numbers.
 
     Philox (Salmon et al. 2011) keyed with a hash of the arguments, so that no two streams overlap in practice.
     """
@@ -14,6 +14,6 @@ def host_stream(seed: int, purpose: str, *position: int | str) -> np.random.Gene
 
 
 def stream_key(seed: int, purpose: str, *position: int | str) -> int:
-    """128 bits that stand for (seed, purpose, position)."""
+    """A hash of (seed, purpose, position), 128 bits."""
     name = "/".join([str(int(seed)), purpose, *map(str, position)])
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=16).digest(), "little")
