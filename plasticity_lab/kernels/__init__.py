@@ -1,1 +1,1 @@
-"""Kernels of our own for stacked linear and convolutional layers on a CPU."""
+"""Custom kernels for stacked linear and convolutional layers on a CPU."""

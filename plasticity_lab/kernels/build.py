@@ -24,9 +24,9 @@ FLAGS = {
     "AVX512": ("-mavx512f", "-mavx2", "-mfma", "-mtune=native"),
     "AVX2": ("-mavx2", "-mfma", "-mtune=native"),
 }
-"""By what torch says that the processor can do. The numbers are the same; see the source."""
+"""Compiler flags by torch's name for the processor's capability. The numbers are the same; see the source."""
 LOOK_SECONDS = 0.25
-"""How soon a process says that another one compiles the part that it waits for."""
+"""Interval in seconds at which a process checks whether another one compiles the part that it waits for."""
 OWN = "plasticity_lab"
 """In torch's folder for compiled code, the folder of this package's code."""
 COMMON = ("-std=c++20", "-O3", "-fno-math-errno", "-ffp-contract=off", "-shared", "-fPIC")
@@ -39,7 +39,7 @@ class KernelsMissing(PlasticityError):
 
 
 def missing() -> str | None:
-    """Why this machine has no kernels, in a sentence; None where they can be compiled."""
+    """The reason that this machine has no kernels, in a sentence; None if they can be compiled."""
     if torch.backends.cpu.get_cpu_capability() not in FLAGS:
         return "the processor has no AVX2"
     return None if compiler() else "there is no C++ compiler"
@@ -115,7 +115,7 @@ def _compilers() -> ThreadPoolExecutor:
 
 
 def folder() -> Path:
-    """Where compiled code is kept: torch's own folder for it, in which the graphs lie too."""
+    """The folder of compiled code: torch's own folder for it, which also holds the graphs."""
     configured = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     if configured:
         return Path(configured) / OWN

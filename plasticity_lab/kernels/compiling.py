@@ -1,8 +1,7 @@
 """Instructions for torch's compiler. This module is imported only when something is compiled.
 
-For a GPU they keep a run's bits independent of the pack. Left alone, the compiler chooses the order of a sum by the
-number of sums, and rounds a product before an addition or not, depending on what it fuses. Both follow the number of
-runs.
+For a GPU they keep a run's bits independent of the pack. By default, the compiler chooses the order of a sum by the
+number of sums, and rounds a product before an addition or not, depending on fusion. Both depend on the number of runs.
 
 Legend: K runs, M sums of each, R numbers of each sum.
 """
@@ -33,7 +32,7 @@ class SumsAsProducts(CustomGraphPass):
             graph.erase_node(node)
 
     def uuid(self) -> Any:
-        """The key by which torch recognises graphs changed by this version of the pass."""
+        """The key under which torch caches graphs changed by this version of the pass."""
         return get_hash_for_files((__file__,))
 
 

@@ -59,8 +59,8 @@ class _Conv(torch.autograd.Function):
 def conv(x_KBHWC: Tensor, weight_KPO: Tensor, bias_K1O: Tensor, kernel: int, margin: int) -> Tensor:
     """bias + patches of x · weight, (K, B, H', W', O).
 
-    kernel: rows and columns of a patch, whose numbers are stored channel by channel in the weights. margin: rows and
-    columns of zeros around each image, less than kernel.
+    kernel: rows and columns of a patch; the weights store its numbers channel by channel. margin: rows and columns of
+    zeros around each image, fewer than kernel.
     """
     # Channels last: the compiled loop that computes them writes them in this layout.
     return _Conv.apply(x_KBHWC.contiguous(), weight_KPO, bias_K1O, kernel, margin)

@@ -3,8 +3,8 @@
 The gradients can be differentiated again, in any order. Convolutions have stride 1 and no margins: zeros are added
 around the images before. On a CPU these operators compute the same with torch; only tests use that.
 
-Legend: K runs, (M, R) times (R, N); B examples, C input channels, H, W rows and columns, H', W' those of the places of
-the kernel, O output channels, P numbers of a patch, C·kernel².
+Legend: K runs, (M, R) times (R, N); B examples, C input channels, H, W rows and columns, H', W' rows and columns of the
+output, O output channels, P numbers of a patch, C·kernel².
 """
 
 import importlib.util

@@ -1,6 +1,6 @@
-"""The parameters of a pack whose layers are computed by our kernels, and the preparation of the kernels.
+"""The parameters of a pack with layers computed by our kernels, and the preparation of the kernels.
 
-Legend: K runs, B examples, C channels, H, W rows and columns, I inputs, O outputs; of tables R rows, C columns.
+Legend: K runs, B examples, C channels, H, W rows and columns, I inputs, O outputs; R rows and C columns of a table.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ Tensors = Mapping[str, Tensor]
 
 
 class ThroughKernels(dict[str, Tensor]):
-    """The parameters of a pack whose linear and convolutional layers are computed by our kernels.
+    """The parameters of a pack with linear and convolutional layers computed by our kernels.
 
     taps: layer → zeros (K, B, O), added to the output of the layer: the gradient by them is the gradient by the output.
     With the layer's input it gives the gradient of the weights. given: layer → its input (K, B, I), for these layers.
@@ -71,7 +71,7 @@ def _define() -> None:
     """Gives torch the operators and the shapes of their results, once in a process."""
     operators.define()
     # Dynamo would trace into the functions and, in torch 2.13, forget their backward under torch.func.grad. Declared
-    # here and not beside the functions: the call imports all of torch.compile.
+    # here and not next to the functions: the call imports all of torch.compile.
     for function in (linear, conv, pool, softmax):
         torch.compiler.allow_in_graph(function)
     tell_shapes()

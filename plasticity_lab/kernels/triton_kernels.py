@@ -5,8 +5,7 @@ pack; cuBLAS chooses its routine by the number of matrices too. Convolutions mak
 its numbers from the images.
 
 Legend: K runs, (M, R) times (R, N), S parts of R; B examples, C input channels, H, W rows and columns, O output
-channels, P numbers of a patch, C·kernel²; in convolutions M places of all examples where the kernel lies, S parts of
-them.
+channels, P numbers of a patch, C·kernel²; in convolutions M places of the kernel in all examples, S parts of them.
 """
 
 import triton  # pyright: ignore[reportMissingImports]
@@ -14,13 +13,13 @@ import triton.language as tl  # pyright: ignore[reportMissingImports]
 from torch import Tensor
 
 PART = 1024
-"""If R is at least twice this number, sums of so many products are taken in parallel, and added up in their order."""
+"""If R is at least twice this number, sums of this many products are computed in parallel, then added in order."""
 PRECISION = "tf32x3"
-"""Each number is taken as two of 11 bits, and of their four products three, by the units that are made for that. On an
-H200 results were nearer to float64's than those of products one by one (an error of 1.6e-7 of the whole beside 5.1e-7,
-784 products a sum), and up to twice as fast."""
+"""Each number is split into two of 11 bits, and the GPU's tensor cores compute three of their four products. On an H200
+the results were closer to float64's than with single products: an error of 1.6e-7 of the whole, compared with 5.1e-7,
+at 784 products a sum. They were up to twice as fast."""
 PLACES = 2048
-"""The sums of a gradient over so many places are taken in parallel, and added up in their order."""
+"""Sums of a gradient over this many places are computed in parallel, then added in order."""
 
 
 @triton.jit
@@ -82,7 +81,7 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def side(count: int, most: int) -> int:
-    """Of a tile: a power of 2, at least 16."""
+    """A side of a tile: a power of 2, at least 16."""
     return min(most, max(16, triton.next_power_of_2(count)))
 
 
@@ -99,7 +98,7 @@ def _convolution(
     run = tl.program_id(1).to(tl.int64)
     x_ptr += run * x_K
     weight_ptr += run * weight_K
-    m = tl.where(places < M, places, 0)  # what is beyond them is computed and not stored
+    m = tl.where(places < M, places, 0)  # results beyond M are computed and not stored
     example, place = m // (ROWS * COLUMNS), m % (ROWS * COLUMNS)
     here = example * x_B + place // COLUMNS * x_H + place % COLUMNS * x_W
     total = tl.zeros((BO, BM), dtype=tl.float32)
@@ -135,15 +134,14 @@ def _gradients(
     x_ptr += run * x_K
     delta_ptr += run * delta_K
     away = p // (SIDE * SIDE) * x_C + p % (SIDE * SIDE) // SIDE * x_H + p % SIDE * x_W
-    away = tl.where(p < P, away, 0)  # what is beyond them is computed and not stored
+    away = tl.where(p < P, away, 0)  # results beyond P are computed and not stored
     delta_ptr += channels[None, :] * delta_O
     total = tl.zeros((BO, BP), dtype=tl.float32)
     for at in range(0, TAKEN, BM):
         places = part * TAKEN + at + tl.arange(0, BM)
         there = (channels[None, :] < outputs) & (places[:, None] < M)
-        m = tl.where(places < M, places, 0)  # what is beyond them is multiplied by zeros
-        # Places lie next to each other in memory, and threads read along a tile's first axis where nothing tells Triton
-        # which one that is.
+        m = tl.where(places < M, places, 0)  # values beyond M are multiplied by zeros
+        # Places are adjacent in memory; threads read along a tile's first axis unless Triton knows the contiguous one.
         x = tl.load(x_ptr + (_offsets(m, x_B, x_H, x_W, ROWS, COLUMNS)[:, None] + away[None, :]))
         delta = tl.load(
             delta_ptr + _offsets(m, delta_B, delta_H, delta_W, ROWS, COLUMNS)[:, None], mask=there, other=0.0
@@ -156,7 +154,7 @@ def _gradients(
         mask=(p[None, :] < P) & (channels[:, None] < outputs),
     )
     if tile == 0:
-        # They are read again: what is used beside a product goes to it by way of registers.
+        # Read again: values used together with a product would pass to it through registers.
         deltas = tl.zeros((BM, BO), dtype=tl.float32)
         for at in range(0, TAKEN, BM):
             places = part * TAKEN + at + tl.arange(0, BM)
@@ -188,7 +186,9 @@ def convolution(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> 
 
 
 def gradients(x: Tensor, delta: Tensor, kernel: int) -> Tensor:
-    """x (K, B, C, H, W) and delta (K, B, O, H − kernel + 1, W − kernel + 1) → (K, P + 1, O): of weight and bias."""
+    """x (K, B, C, H, W) and delta (K, B, O, H − kernel + 1, W − kernel + 1) → (K, P + 1, O): gradients of weight and
+    bias.
+    """
     runs, examples, outputs, rows, columns = delta.shape
     patch, places = x.shape[2] * kernel**2, examples * rows * columns
     parts = triton.cdiv(places, PLACES)
