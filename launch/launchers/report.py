@@ -159,10 +159,12 @@ def _say_of_compiling(ready: Prepared) -> None:
 
 
 def _say_of_plan(ready: Prepared) -> None:
-    """Prints notes on the plan.
+    """Prints notes on the plan, each only if it applies:
 
-    They name packs that go on as they began or are replaced, uncertain parts of the plan, facts that the records will
-    lack, and finished runs that are not trained although a user may expect it.
+    - which packs go on as they began, and which packs are replaced;
+    - which parts of the plan are uncertain;
+    - which facts the records will lack;
+    - which finished runs are not trained, although a user may expect it.
     """
     for words in ready.earlier.said:
         say(words)

@@ -96,9 +96,9 @@ class Anew:
 class Earlier:
     """The unfinished packs of earlier plans, sorted.
 
-    going_on: the packs that go on. replaced: the packs that new packs replace. said: up to three sentences, about packs
-    begun on a device kind without workers, packs that go on with other code, and packs that go on with other
-    diagnostics.
+    going_on: the packs that go on. replaced: the packs that new packs replace. said: up to three sentences, one for
+    each case: packs begun on a device kind without workers; packs that go on with other code; packs that go on with
+    other diagnostics.
     """
 
     going_on: Sequence[Pack]

@@ -46,7 +46,7 @@ class Lease:
     def beat(self, surely: bool = False) -> None:
         """Shows that the holder is alive.  Raises LostLease if another worker has the pack; StoreError.
 
-        surely: asks the file server (`stands`). Without it, a later lease may stay unseen over NFS for up to a minute.
+        surely: asks the file server itself. Otherwise a later lease may stay unseen over NFS for up to a minute.
         """
         self._touch(None, stands if surely else seen)
 

@@ -1,9 +1,9 @@
 """Six digits that identify the bits that a CPU computes. They are a hash of computed results.
 
-The choice of code paths in MKL and oneDNN depends on the processor and its maker, the libraries' versions, preloaded
-libraries and variables (`MKL_ENABLE_INSTRUCTIONS`, `MKL_CBWR`, `ONEDNN_MAX_CPU_ISA`). So names and variables alone
-cannot identify the path. Paths differ in the order of sums or in the rounding of functions. So the bits of a few
-results distinguish them. The inputs have the same bits everywhere.
+The choice of code paths in MKL and oneDNN depends on the processor and its maker, the libraries' versions and preloaded
+libraries. It also depends on the variables `MKL_ENABLE_INSTRUCTIONS`, `MKL_CBWR` and `ONEDNN_MAX_CPU_ISA`. So names and
+variables alone cannot identify the path. Paths differ in the order of sums or in the rounding of functions. So the bits
+of a few results distinguish them. The inputs have the same bits everywhere.
 """
 
 import hashlib

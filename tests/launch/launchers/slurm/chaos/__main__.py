@@ -54,7 +54,7 @@ LOGGED = {
     "starts": r"Worker of sweep \w+ in job",
     "time_limits": "Back into the queue",
     "taken_over": r"Pack \w+ was taken over",
-    "started_elsewhere": "has been started anew elsewhere",
+    "started_elsewhere": "has been restarted elsewhere",
 }
 """What workers say of themselves: the last, that their node was taken for lost while they lived."""
 
