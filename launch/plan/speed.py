@@ -1,7 +1,7 @@
 """The speed of device kinds: plans use these figures to estimate times, and to choose widths and modes.
 
-docs/speed.md has the measurements behind the shipped figures; the comments name the commands. A CPU's kind names only
-its vector instructions. So the shipped figures may come from another processor, and their basis names it. `python -m
+The shipped figures were measured before commit 970d8832; docs/speed.md of that commit has their tables. A CPU's kind names
+only its vector instructions. So the shipped figures may come from another processor, and their basis names it. `python -m
 launch calibrate` measures this machine's processor and corrects times and widths. `--set-mode` sets a mode by hand.
 """
 
@@ -150,12 +150,12 @@ def _figures_of(kind: str) -> Figures:
 
 
 BY_KERNELS = Rule("kernels", ON_THE_DISK)
-# The figures are for images of 32 × 32 pixels. For 8 × 8 pixels a run saves 2.4 times as much (docs/speed.md).
+# The figures are for images of 32 × 32 pixels. For 8 × 8 pixels a run saves 2.4 times as much.
 CONVOLVING = Rule("kernels", ON_THE_DISK / 2)
 RULES_ON_A_CPU = {"dense": BY_KERNELS, "convolving": CONVOLVING, "boards": BY_KERNELS, "ppo": BY_KERNELS}
 # Rainbow-lite with network=small_impala on invaders, on a Zen 4 EPYC with AVX-512. Eager packs of 1, 4 and 8 and kernel
 # packs of 1 and 6 were measured, with reads and writes of the replay memory. Compiled packs took 1.9 times the kernels'
-# time; these scripts were not kept. AVX2 alone was not measured. docs/speed.md, "Value agents", has packs of 1 and 8.
+# time; these scripts were not kept. AVX2 alone was not measured.
 BOARDS = Speed(
     width={"eager": 8, "compiled": 8, "kernels": 8},
     step_seconds={"eager": 1.1e-2, "compiled": 1e-3, "kernels": 1e-3},
@@ -179,14 +179,13 @@ AVX2 = Figures(
             ),
             "boards": BOARDS,
         },
-        basis="shipped: measured on an AMD EPYC (Zen 4 with AVX2, and Zen 3), boards with AVX-512 (docs/speed.md); "
-        "not measured here",
+        basis="shipped: measured on an AMD EPYC (Zen 4 with AVX2, and Zen 3), boards with AVX-512; not measured here",
     ),
     rules=RULES_ON_A_CPU,
 )
 AVX512 = Figures(
     Calibration(
-        # Packs of 1 and 8 (MLP), 1 and 2 (CNN), timed in turn: docs/speed.md, "Which mode a run takes".
+        # Packs of 1 and 8 (MLP), 1 and 2 (CNN), timed in turn.
         speeds={
             "dense": Speed(
                 width={"eager": 16, "compiled": 8, "kernels": 8},
@@ -200,14 +199,14 @@ AVX512 = Figures(
             ),
             "boards": BOARDS,
         },
-        basis="shipped: measured on one core of an Intel Xeon with AVX-512, boards on one core of an AMD EPYC "
-        "(docs/speed.md); not measured here",
+        basis="shipped: measured on one core of an Intel Xeon with AVX-512, boards on one core of an AMD EPYC; "
+        "not measured here",
     ),
     rules=RULES_ON_A_CPU,
 )
 GPU = Figures(
     Calibration(
-        # docs/speed.md, "On a GPU": MLP packs of 16, 64, 256 and 512 compiled, 1 and 64 eager; CNN packs of 16 and 64
+        # MLP packs of 16, 64, 256 and 512 compiled, 1 and 64 eager; CNN packs of 16 and 64
         # compiled.
         speeds={
             "dense": Speed(
@@ -229,7 +228,7 @@ GPU = Figures(
                 memory=3.0,
             ),
         },
-        basis="shipped: measured on an NVIDIA H200 (docs/speed.md); not measured here",
+        basis="shipped: measured on an NVIDIA H200; not measured here",
     ),
     # The first worker compiles, and later workers find its graphs on the disk. The saving corresponds to some 2,000
     # updates of the yardsticks.
