@@ -1,8 +1,8 @@
 """The speed of device kinds: plans use these figures to estimate times, and to choose widths and modes.
 
-The shipped figures were measured before commit 970d8832; docs/speed.md of that commit has their tables. A CPU's kind names
-only its vector instructions. So the shipped figures may come from another processor, and their basis names it. `python -m
-launch calibrate` measures this machine's processor and corrects times and widths. `--set-mode` sets a mode by hand.
+The shipped figures were measured before commit 970d8832; docs/speed.md of that commit has their tables. A CPU's kind
+names only its vector instructions. So the shipped figures may come from another processor, and their basis names it.
+`python -m launch calibrate` measures this machine's processor and corrects times and widths. `--set-mode` sets a mode.
 """
 
 import heapq
