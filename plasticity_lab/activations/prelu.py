@@ -11,8 +11,7 @@ from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
 
 SCOPES = ("global", "layer", "neuron")
-"""The units that share a slope: of all layers, of one layer, or none (in a convolution a channel's pixels share
-one)."""
+"""The units that share a slope: all units, a layer's units, or none (in a convolution a channel's pixels share one)."""
 
 
 def of_scope(scope: str, start: float, produced: int) -> Learnable:

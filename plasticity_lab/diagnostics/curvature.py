@@ -151,10 +151,11 @@ class Largest(NamedTuple):
 def largest_eigenvalues(product: Product, start_KN: Tensor, most: int, tolerance: float) -> list[Largest]:
     """The largest algebraic eigenvalue of each symmetric map, by Lanczos' method.
 
-    Stops when the residual is at most `tolerance` · max(|λ|, SMALL ‖H‖), or after `most` products. product: (K, N) →
-    (K, N), each map applied to its own vector. start: random vectors; entries that are no parameters are 0 in them, so
-    they remain 0. Every vector is orthogonalised against all earlier ones, twice, so that no eigenvalue is found again.
-    The maps do not depend on each other. If a map's products are not finite, its results are NaN.
+    Stops when the residual is at most `tolerance` · max(|λ|, SMALL ‖H‖), or after `most` products.
+    product: (K, N) → (K, N), each map applied to its own vector. start: random vectors; entries that are no parameters
+    are 0 in them, so they remain 0. Every vector is orthogonalised against all earlier ones, twice, so that no
+    eigenvalue is found again. The maps do not depend on each other. If a map's products are not finite, its results are
+    NaN.
     """
     searches = [_Search(own.double() / own.double().norm().clamp(min=1e-300)) for own in start_KN.unbind()]
     for _ in range(min(most, start_KN.shape[1])):

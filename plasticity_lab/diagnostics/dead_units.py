@@ -36,8 +36,8 @@ class DeadUnits(Diagnostic):
     The unit's output decides whether a pair is dead: at 0 (ReLU, CReLU), within 0.02 of a bound (Sigmoid, Tanh), within
     0.02 of the lower bound or small (the ELU family), small (all others), never (Deep Fourier). Small is |h| < 0.05 σ,
     where σ is the standard deviation of the layer's outputs over examples and units. For channels, each pixel is a
-    pair, and a channel is dead if all of its pixels are dead. Source: Appendix C.3, which leaves the criteria to its
-    code; the numbers are the ones that its code is said to use.
+    pair, and a channel is dead if all of its pixels are dead.
+    Source: Appendix C.3, which leaves the criteria to its code; the numbers are the ones that its code is said to use.
     """
 
     passes = 0.7

@@ -23,8 +23,8 @@ class DormantExperts(Diagnostic):
     """The share of dormant units of each expert. A unit is dormant if its mean |h| is at most τ of its expert's mean.
 
     The mean |h| is over the probe and the slots. It is the score of `intervention=reset_experts`, for one batch. It
-    applies to heads with experts. Source: Sokar et al. 2025, Section 6 (the fraction of dormant neurons, which selects
-    the experts to reset).
+    applies to heads with experts.
+    Source: Sokar et al. 2025, Section 6 (the fraction of dormant neurons, which selects the experts to reset).
     """
 
     passes = 0.2

@@ -174,7 +174,7 @@ def _units(calls: Sequence[Call], examples: int) -> list[Unit]:
         before = [call for call in calls[:at] if isinstance(call.module, LAYERS)]
         after = [call for call in calls[at:] if isinstance(call.module, LAYERS)]
         if not before:
-            raise InputError(f"No linear layer or convolution that is known stands before {name}.")
+            raise InputError(f"There is no known linear layer or convolution before {name}.")
         last = before[-1]
         if "weight" not in dict(last.module.named_parameters(recurse=False)):
             raise InputError(

@@ -29,11 +29,12 @@ class NegativeSlope(Diagnostic):
     """s̄ = E[φ′(z) | z < 0] in evaluation mode, under three laws of z.
 
     The laws differ: for ELU with α = 3.9, s̄ is 2.04 under a half-normal, 1.24 for z uniform on (−3, 0), and 0.39 on
-    (−10, 0). `slope_half_normal`: −z is the absolute value of a standard normal. `slope_uniform`: z is uniform on
-    (−`span`, 0). Both are means over a place's units if each unit has a separate slope; then over places, weighted by
-    their units. `slope_probe`: the mean over the negative pre-activations of the probe, also for each place; empty if
-    none is negative. Source: Section 3, which leaves the law open. Only for activations that make one value of one
-    pre-activation.
+    (−10, 0).
+    `slope_half_normal`: −z is the absolute value of a standard normal. `slope_uniform`: z is uniform on (−`span`, 0).
+    Both are means over a place's units if each unit has a separate slope; then over places, weighted by their units.
+    `slope_probe`: the mean over the negative pre-activations of the probe, also for each place; empty if none is
+    negative.
+    Source: Section 3, which leaves the law open. Only for activations that make one value of one pre-activation.
     """
 
     passes = 1.5

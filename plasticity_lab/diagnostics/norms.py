@@ -17,8 +17,9 @@ class Norms(Diagnostic):
     """Euclidean norms of all active parameters, and of the gradient of the mean loss on the probe; and `update_norm`.
 
     `update_norm` is the distance that the parameters shared by all environments have moved since the last measurement
-    (first: since the start of the run). Source: Appendix C.1 has gradient norms, which it says are scaled; these are
-    not. State: a copy of the parameters, which is in every checkpoint.
+    (first: since the start of the run).
+    Source: Appendix C.1 has gradient norms, which it says are scaled; these are not. State: a copy of the parameters,
+    which is in every checkpoint.
     """
 
     passes = 2.0

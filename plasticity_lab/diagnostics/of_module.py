@@ -51,7 +51,7 @@ def each_cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
     if labels.is_floating_point():
         raise InputError(
             "The targets are floats, and the default loss is the cross entropy of whole-number labels. Give the loss "
-            f"that fits, for example {RIGHT}, or loss=nn.CrossEntropyLoss() where the targets are probabilities."
+            f"that fits, for example {RIGHT}, or loss=nn.CrossEntropyLoss() if the targets are probabilities."
         )
     _check_classes(outputs)
     return cross_entropy(outputs, labels.long(), reduction="none")
@@ -110,8 +110,8 @@ def _view(network: ModuleNetwork, x: Tensor, targets: Tensor, outputs: Tensor, l
     with torch.no_grad():
         if not close(view.forward().outputs["output"][0], outputs):
             raise InputError(
-                "The module's outputs are not those of its layers and activations one by one, as diagnostics "
-                "compute them; its forward pass must call its submodules, and these their own forward."
+                "The module's outputs differ from the outputs of its layers and activations one by one, as "
+                "diagnostics compute them; its forward pass must call its submodules, and these their own forward."
             )
     return view
 

@@ -20,7 +20,7 @@ Losses = Callable[[Tensors, Tensors], Tensor]
 HeldOut = Callable[[int], Iterable[tuple[Tensor, Tensor]]]
 """At most that many of a task's held-out examples, evenly spread over them, some at a time: inputs as floats (K, B, D)
 and labels (K, B). B is a multiple of 4."""
-OBSERVED = "how the network stands"
+OBSERVED = "a view of the network"
 """In `Agent.provides`: the agent gives diagnostics a view with a probe and a loss."""
 HELD_OUT = "a task's held-out examples"
 """In `Diagnostic.requires`: the diagnostic reads a task's held-out examples."""

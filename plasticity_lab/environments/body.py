@@ -117,7 +117,7 @@ class Body:
             raise PlasticityError(f"The body {self.name} shows {self.dtype}; it must be one of {', '.join(DTYPES)}.")
         if self.stack < 1 or self.observation[0] % self.stack:
             raise PlasticityError(
-                f"The body {self.name} shows observations of shape {self.observation}, whose first axis cannot be a "
+                f"The body {self.name} shows observations of shape {self.observation}; their first axis cannot be a "
                 f"stack of {self.stack} frames."
             )
 

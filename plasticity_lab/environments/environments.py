@@ -62,9 +62,9 @@ class Environments:
     """`count` environments of one kind for each of K runs.  Each behaves as if alone, bit for bit, for any K.
 
     If an episode ends, the next one begins in the same step. Its start is a function of the run's stream seed (K of
-    them), the purpose, the task, the environment's name and number, and the episode: no generator is kept. purpose:
-    evaluations use a different one, so their starts differ from training. friction: factor on the friction of each
-    environment, (K, N) or a shape that broadcasts to it; None: unchanged. processes: number of processes that step
+    them), the purpose, the task, the environment's name and number, and the episode: no generator is kept.
+    purpose: evaluations use a different one, so their starts differ from training. friction: factor on the friction of
+    each environment, (K, N) or a shape that broadcasts to it; None: unchanged. processes: number of processes that step
     them, including this one; the bits are the same. If an observation is a stack of frames, frames before the first one
     of an episode are 0, as in Dopamine (Castro et al. 2018). Raises PlasticityError if an observation's shape differs
     from the table, ConfigError for impossible friction, and in any method HelperLost if a process has ended.
@@ -218,7 +218,7 @@ class Environments:
         """The actions as the simulation takes them, (M,) or (M, A).  Raises ValueError if they are not the body's."""
         body, wanted = self.body, (len(self._seeds), self._count, *self.body.action)
         if actions.shape != wanted:
-            raise ValueError(f"Actions have shape {actions.shape}; those of {body.name} must have shape {wanted}.")
+            raise ValueError(f"Actions have shape {actions.shape}; for {body.name} they must have shape {wanted}.")
         if body.discrete and (actions.dtype.kind not in "iu" or actions.min() < 0 or actions.max() >= body.actions):
             raise ValueError(f"Actions of {body.name} must be whole numbers from 0 to {body.actions - 1}.")
         return actions.reshape(-1, *body.action)

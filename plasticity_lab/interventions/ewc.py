@@ -33,8 +33,8 @@ class EWC(Intervention):
     examples: the largest number of the task's examples to use, evenly spread over the task. batch: number of examples
     averaged before a gradient is squared. If it is 2 or more, the result is not the Fisher information but about 1 /
     batch of it, as in implementations that square the gradient of a whole batch. half: strength / 2, as in some
-    implementations. Its state has twice the size of the parameters. Source: Kirkpatrick et al. 2017; its online form
-    Schwarz et al. 2018 (γ is `decay`); Appendix E.3.
+    implementations. Its state has twice the size of the parameters.
+    Source: Kirkpatrick et al. 2017; its online form Schwarz et al. 2018 (γ is `decay`); Appendix E.3.
     """
 
     requires = frozenset({EXAMPLES})

@@ -34,9 +34,9 @@ class ResetExperts(Resets):
     experts' slots too. target: copy: a target network follows at its next copy; own: its experts are changed at the
     same time, with a separate draw, as in BBF. The moments of the changed parameters become zero. So does the
     optimizer's step count for the experts' layers, used for its bias correction; the count for the router's columns
-    continues. Source: Sokar et al. 2025, Section 6 and Appendix B.5 (periods 1,250,000 updates of Rainbow, 200,000
-    steps of DER); Schwarzer et al. 2023 for shrinking and perturbing. Neither has public code.  State: two numbers a
-    unit.
+    continues.
+    Source: Sokar et al. 2025, Section 6 and Appendix B.5 (periods 1,250,000 updates of Rainbow, 200,000 steps of DER);
+    Schwarzer et al. 2023 for shrinking and perturbing. Neither has public code.  State: two numbers a unit.
     """
 
     watches_units = True

@@ -26,7 +26,7 @@ FLAGS = {
 }
 """Compiler flags by torch's name for the processor's capability. The numbers are the same; see the source."""
 LOOK_SECONDS = 0.25
-"""Interval in seconds at which a process checks whether another one compiles the part that it waits for."""
+"""Interval in seconds between checks whether another process compiles the part that this one waits for."""
 OWN = "plasticity_lab"
 """In torch's folder for compiled code, the folder of this package's code."""
 COMMON = ("-std=c++20", "-O3", "-fno-math-errno", "-ffp-contract=off", "-shared", "-fPIC")

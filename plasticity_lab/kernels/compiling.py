@@ -32,7 +32,7 @@ class SumsAsProducts(CustomGraphPass):
             graph.erase_node(node)
 
     def uuid(self) -> Any:
-        """The key under which torch caches graphs changed by this version of the pass."""
+        """The key of this version of the pass in torch's cache of graphs."""
         return get_hash_for_files((__file__,))
 
 

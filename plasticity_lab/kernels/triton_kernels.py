@@ -13,13 +13,13 @@ import triton.language as tl  # pyright: ignore[reportMissingImports]
 from torch import Tensor
 
 PART = 1024
-"""If R is at least twice this number, sums of this many products are computed in parallel, then added in order."""
+"""If R is at least twice this number, parts of this many products are summed in parallel, then added one by one."""
 PRECISION = "tf32x3"
 """Each number is split into two of 11 bits, and the GPU's tensor cores compute three of their four products. On an H200
 the results were closer to float64's than with single products: an error of 1.6e-7 of the whole, compared with 5.1e-7,
 at 784 products a sum. They were up to twice as fast."""
 PLACES = 2048
-"""Sums of a gradient over this many places are computed in parallel, then added in order."""
+"""Parts of a gradient over this many places are summed in parallel, then added one by one."""
 
 
 @triton.jit

@@ -9,7 +9,8 @@ class CNN(Convolutional):
     The paper says 5 × 5 and 16 channels, then 2 × 100. It leaves open `padding` (valid | same: zeros around, images
     keep their size) and `order` (activation_pool | pool_activation: which comes first). The defaults valid and
     activation_pool are from Kumar et al. 2023, the network's source. `init`: default (PyTorch's) or kaiming (with the
-    activation's gain). `norm`: none or layer (before each activation, as theirs).
+    activation's gain).
+    `norm`: none or layer (before each activation, as theirs).
     """
 
     called = "cnn"

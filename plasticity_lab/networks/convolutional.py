@@ -38,10 +38,10 @@ class Convolution:
 class Convolutional(Encoder):
     """Convolutions, 2 × 2 max pooling behind some of them, then a head: hidden layers, a layer for each output.
 
-    Final classes define them. convolutions: in their order. hidden: units of the hidden layers that follow. `padding`:
-    valid, or same (zeros around, images are divided by the stride alone). `order`, if there is pooling: activation_pool
-    | pool_activation, which comes first. `init`: see `inits`; only kaiming uses the activation's gain. `norm`: none, or
-    layer, before each activation.
+    Final classes define them. convolutions: in their order. hidden: units of the hidden layers that follow.
+    `padding`: valid, or same (zeros around, images are divided by the stride alone). `order`, if there is pooling:
+    activation_pool | pool_activation, which comes first. `init`: see `inits`; only kaiming uses the activation's gain.
+    `norm`: none, or layer, before each activation.
     """
 
     inits: ClassVar[Sequence[str]] = ("default", "kaiming")
@@ -113,10 +113,10 @@ class Convolutional(Encoder):
             if "kernel" not in component.parameters(type(self)):
                 raise ConfigError(
                     f"network={self.called}: the kernel of {conv.name}, {conv.kernel} × {conv.kernel}, is too large "
-                    f"for what it receives {received}; choose network.padding=same, or a smaller network."
+                    f"for its input {received}; choose network.padding=same, or a smaller network."
                 )
             raise ConfigError(
-                f"network.kernel is {conv.kernel}, too large for what {conv.name} receives {received}; "
+                f"network.kernel is {conv.kernel}, too large for the input of {conv.name} {received}; "
                 "choose a smaller one, or network.padding=same."
             )
         return int(channels * expansion), rows // parts, columns // parts

@@ -86,8 +86,8 @@ class Encoder(Network):
         shapes = only_body(bodies, self.called)
         if len(shapes.inputs) != 3:
             raise ConfigError(
-                f"network={self.called} takes images, and what is given here has the shape {shapes.inputs}; "
-                "network=mlp takes it."
+                f"network={self.called} takes images, and the inputs here have the shape {shapes.inputs}; "
+                "choose network=mlp."
             )
 
         def trimmed(percent: int) -> Design:
@@ -162,8 +162,8 @@ class Encoder(Network):
         if self.head.takes_tokens and len(self.hidden) > 1:
             raise ConfigError(
                 f"There are {len(self.hidden)} hidden layers, and this head has a mixture of experts, or one layer for "
-                "all tokens, in the place of one; choose network.layers=1, with head.further_layer=true where there "
-                "are experts, or a network with one hidden layer."
+                "all tokens, in the place of one; choose network.layers=1, with head.further_layer=true if the head "
+                "has experts, or a network with one hidden layer."
             )
         return self.tokens.shape(maps) if self.head.takes_tokens else (0, 0)
 
@@ -175,6 +175,6 @@ def headed(network: Network, head: Head) -> Network:
     if isinstance(head, Flatten):
         return network
     raise ConfigError(
-        f"The network {type(network).__name__} makes no feature map that a head could stand behind; choose "
+        f"The network {type(network).__name__} makes no feature map for a head; choose "
         "head=flatten, or a network of images, such as network=nature or network=small_impala."
     )

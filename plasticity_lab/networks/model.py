@@ -61,9 +61,10 @@ class Model:
 
     The runs of a pack share the network and the structure of the activation. The activation's `run_axis_settings` and
     the parameters differ from run to run. bodies: inputs and outputs of the network, by environment; a classifier has
-    one. inputs: the shape of one example, by environment. prefix: before the name of every layer, unit and parameter,
-    for an agent of several networks ("actor"). structure_key: the structure that neither network nor activation holds;
-    two models with the same network, activation and key are the same functions.
+    one.
+    inputs: the shape of one example, by environment. prefix: before the name of every layer, unit and parameter, for an
+    agent of several networks ("actor"). structure_key: the structure that neither network nor activation holds; two
+    models with the same network, activation and key are the same functions.
 
     Raises ConfigError if the agent asks for noisy layers and the network has none; the network may raise further
     errors.
@@ -137,7 +138,7 @@ class Model:
         """The first parameters of the pack, name → (K, ...). Each run's parameters depend only on its seed and
         settings.
 
-        position: nothing, or the task for which the network is fresh. A layer is drawn from `host_stream(seed,
+        position: nothing, or the task that gets a fresh network. A layer is drawn from `host_stream(seed,
         "weights", *position, layer.name)`.
         """
         runs = [self._start_alone(run, seed, *position) for run, seed in enumerate(seeds)]

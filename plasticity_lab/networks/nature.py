@@ -11,8 +11,9 @@ class Nature(Convolutional):
     Source: Mnih et al. 2015, as in Dopamine's value agents: padding same, so 84 × 84 pixels become 11 × 11 (with valid,
     as in 2015, 7 × 7), weights xavier, biases zero. width: factor of the channels of every convolution ("Convolutional
     width" of Table 1 of Sokar et al. 2025). hidden: units of a hidden layer. `init`: default (PyTorch's), kaiming (with
-    the activation's gain), lecun, xavier or variance_scaling (Dopamine's lite agents). `norm`: none or layer (before
-    each activation). layers: number of hidden layers. tokens, patch: for heads that take tokens (see `Tokens`).
+    the activation's gain), lecun, xavier or variance_scaling (Dopamine's lite agents).
+    `norm`: none or layer (before each activation). layers: number of hidden layers. tokens, patch: for heads that take
+    tokens (see `Tokens`).
     """
 
     called = "nature"

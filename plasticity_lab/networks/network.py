@@ -82,7 +82,7 @@ class Shapes:
 
     inputs: shape of one example: (D,), or (C, H, W) for an image. outputs: name → size. constants: learned outputs that
     do not depend on the example, name → size. noise: the noise of the layers behind the encoder, if the agent explores
-    with it; None: without noise. beside: number of further values that an example may have after its inputs (SAC: the
+    with it; None: without noise. `beside`: number of further values that an example may have after its inputs (SAC: the
     action to evaluate).
     """
 
@@ -205,8 +205,8 @@ class Network(Component):
     """The base class of networks. A subclass defines a `design` for an activation, and the `forward` pass over it.
 
     The forward pass calls the layers of the given design (not the network's own copies: they may be wrapped) and calls
-    `activate(n, x)` once for the n-th unit. It must not read another run or another example. norm: none, or layer:
-    layer normalisation between each layer and the activation that follows it.
+    `activate(n, x)` once for the n-th unit. It must not read another run or another example.
+    norm: none, or layer: layer normalisation between each layer and the activation that follows it.
     """
 
     neutral = {"norm": "none"}

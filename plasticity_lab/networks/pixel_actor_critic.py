@@ -118,8 +118,8 @@ class PixelActorCritic(Convolutional):
         """The convolutions, then projection and layers of the critics, then projection and layers of the actor."""
         if set(shapes.outputs) != {*OF_CRITICS, *OF_ACTOR}:
             raise ConfigError(
-                f"network=pixel_actor_critic is of an actor and critics, as agent=sac has them on images; what is "
-                f"asked for here is {', '.join(shapes.outputs)}. Choose another network, such as network=nature."
+                f"network=pixel_actor_critic has an actor and critics, for agent=sac on images; the outputs required "
+                f"here are {', '.join(shapes.outputs)}. Choose another network, such as network=nature."
             )
         planes, rows, columns = shapes.inputs
         encoder = self.maps((planes, rows, columns), channels, expansion)

@@ -29,10 +29,10 @@ class Residual(Encoder):
     activation, convolution, activation, convolution, added to the block's input. Padding is SAME, so only strides
     change the image's size. Final classes define the stacks. channels: of each stack. pooled: whether they have
     pooling. Layers and units are called stack1.conv, stack1.block1.conv1, …, hidden. The activation's input at the
-    start of a block, stack1.block1.stream, is a sum of several layers' outputs, so its units cannot be reset. `init`:
-    xavier as in Dopamine, which uses lecun_normal in the blocks; all others apply to every layer. Only kaiming uses the
-    activation's gain. `norm`: none, or layer: behind each convolution that is not the last of a block, and behind the
-    hidden layer. Source: Espeholt et al. 2018, figure 3.
+    start of a block, stack1.block1.stream, is a sum of several layers' outputs, so its units cannot be reset.
+    `init`: xavier as in Dopamine, which uses lecun_normal in the blocks; all others apply to every layer. Only kaiming
+    uses the activation's gain. `norm`: none, or layer: behind each convolution that is not the last of a block, and
+    behind the hidden layer. Source: Espeholt et al. 2018, figure 3.
     """
 
     def __init__(

@@ -8,9 +8,10 @@ from plasticity_lab.networks.tokenization import Tokens
 class SmallNature(Convolutional):
     """Two convolutions 3×3, of 16 and 32 channels, a hidden layer, a dense layer for each output.
 
-    convolutions: 1 leaves the second out, as in MinAtar's DQN (Young and Tian 2019: 16 channels, hidden 128). width:
-    factor of the channels of each. stride: of each; with 1 no square of a small board is skipped, and an image of 84 ×
-    84 pixels needs 4. hidden: units of a hidden layer. `padding`, `init`, `norm`, layers, tokens, patch: see `Nature`.
+    convolutions: 1 leaves the second out, as in MinAtar's DQN (Young and Tian 2019: 16 channels, hidden 128).
+    width: factor of the channels of each. stride: of each; with 1 no square of a small board is skipped, and an image
+    of 84 × 84 pixels needs 4. hidden: units of a hidden layer. `padding`, `init`, `norm`, layers, tokens, patch: see
+    `Nature`.
     """
 
     called = "small_nature"

@@ -37,10 +37,11 @@ class Tokens:
 
     per_conv: a token for each place, with the channels as its numbers. per_feat: one for each channel, with its places.
     per_patch: one for each patch of patch × patch places, with the channels' means; places at the end that fill no
-    patch are left out. per_learned_patch: with a convolution over the patch instead of means (as in Dopamine's code;
-    the paper says means). per_sample: the whole map. shuffled: per_conv of a map with permuted numbers; all examples
-    and runs use the same permutation, a function of `SHUFFLE_SEED`. A permutation of whole places would change nothing,
-    since no head uses the position of a token.
+    patch are left out.
+    per_learned_patch: with a convolution over the patch instead of means (as in Dopamine's code; the paper says means).
+    per_sample: the whole map. shuffled: per_conv of a map with permuted numbers; all examples and runs use the same
+    permutation, a function of `SHUFFLE_SEED`. A permutation of whole places would change nothing, since no head uses
+    the position of a token.
     """
 
     kind: str = "per_conv"
@@ -65,7 +66,7 @@ class Tokens:
         channels, rows, columns = maps
         if self.of_patches and min(rows, columns) < self.patch:
             raise ConfigError(
-                f"network.patch is {self.patch}, and what the encoder leaves has {rows} × {columns} places; choose a "
+                f"network.patch is {self.patch}, and the feature map has {rows} × {columns} places; choose a "
                 "smaller one."
             )
         return {

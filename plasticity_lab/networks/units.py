@@ -73,7 +73,7 @@ def layer_inputs(model: Model, unit: Unit, layer: str) -> int:
 
 
 def cut_off(model: Model, parameters: Mapping[str, Tensor], run: int, unit: Unit, chosen: Units) -> None:
-    """Sets to zero, in place, the weights by which following layers multiply the chosen units of one run.
+    """Sets to zero, in place, the weights of following layers for the chosen units of one run.
 
     parameters: the active ones (`Model.active`). The weights of idle environments' heads do not change.
     """

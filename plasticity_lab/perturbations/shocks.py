@@ -15,15 +15,14 @@ from plasticity_lab.records.shocks import ACCURACY, FACTOR, SATURATED, with_shoc
 
 
 class Shocks(Perturbation):
-    """Shocks every epoch of a task with a multiple of `cycle` as its number, counted from 1, with the next of
-    `factors`.
+    """Shocks the epochs of a task with numbers divisible by `cycle`, counted from 1, each with the next of `factors`.
 
     The sequence of factors continues from task to task. The factor multiplies the output of each layer and its norm,
     before the activation, in training, and with `in_evaluation` in evaluation too. The saturation at the end of an
     epoch is measured with its factor. The effects of a shock are measured over the cycle − 1 epochs that follow. If
-    fewer of them follow in its task, a shock is applied, but not measured. Source: Section 4 and Appendix D.1. By its
-    formula t = 0 would be shocked, by the sequence next to it it is not. The paper does not say whether t restarts with
-    each task, or whether evaluation is shocked.
+    fewer of them follow in its task, a shock is applied, but not measured.
+    Source: Section 4 and Appendix D.1. By its formula t = 0 would be shocked, by the sequence next to it it is not. The
+    paper does not say whether t restarts with each task, or whether evaluation is shocked.
     """
 
     requires = frozenset({EPOCHS})
@@ -64,7 +63,7 @@ class Shocks(Perturbation):
             return []
         why = f"fewer than {cycle - 1} epochs of the task follow" if cycle > 1 else "no epoch lies between them"
         return [
-            f"perturbation: of the {given} shocks of a task of {benchmark} {given - measured} will be given and not "
+            f"perturbation: a task of {benchmark} has {given} shocks, and {given - measured} will be applied and not "
             f"measured: {why}."
         ]
 

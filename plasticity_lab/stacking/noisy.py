@@ -26,9 +26,9 @@ class StackedNoisyLinear:
     h = x W + b + ((x · f(p)) S + s) · f(q), with f(z) = sign(z) √|z| and normal numbers p (I) and q (O). The means are
     named as a linear layer's parameters, `<name>.weight` (K, I, O) and `<name>.bias` (K, 1, O); the deviations S and s
     are `<name>.sigma` and `<name>.sigma_bias`. All are padded as in a linear layer. Without noise it is the linear
-    layer. scope: whether each example has separate random numbers (sample), or all examples of a batch the same
-    (batch). sigma: every deviation is initially sigma / √I. Source: Fortunato et al. 2018, with sigma 0.5; Dopamine's
-    is 0.1.
+    layer.
+    scope: whether each example has separate random numbers (sample), or all examples of a batch the same (batch).
+    sigma: every deviation is initially sigma / √I. Source: Fortunato et al. 2018, with sigma 0.5; Dopamine's is 0.1.
     """
 
     name: str

@@ -177,8 +177,8 @@ def clipped(gradients: Tensors, limit_K: Tensor) -> dict[str, Tensor]:
     """The gradients, name → (K, ...), scaled for each run by min(1, limit / (norm + 1e-6)).
 
     The norm is the Euclidean norm over all gradients of the run. If it is not finite in float32, all of them become
-    nan, so that a diverging run is detected. A limit of infinity clips nothing. Source: Pascanu et al. 2013; the 1e-6
-    is from torch.nn.utils.clip_grad_norm_.
+    nan, so that a diverging run is detected. A limit of infinity clips nothing.
+    Source: Pascanu et al. 2013; the 1e-6 is from torch.nn.utils.clip_grad_norm_.
     """
     norm_K = norms(gradients)
     scale_K = (limit_K.to(torch.float32) / (norm_K + 1e-6)).clamp(max=1.0)

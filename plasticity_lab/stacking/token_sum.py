@@ -22,7 +22,8 @@ class StackedTokenSum:
     The parameters have the layout of a linear layer: `<name>.weight` (K, I, O) and `<name>.bias` (K, 1, O). No
     activation is between the map and the sum, so the tokens are summed first, and the bias counts M times: the same
     function and the same gradients, for a hundredth of the work. Source: Figure 22 of Sokar et al. 2025, "summed over
-    the first dimension after tokenization". tokens: M. inputs: I.
+    the first dimension after tokenization".
+    tokens: M. inputs: I.
     """
 
     name: str

@@ -39,7 +39,7 @@ def atari(
         high=None if threshold is None else HIGH,
         max_steps=max_steps,
         simulation=partial(_built, game.name, sticky, full_actions, noops, threshold),
-        source="Bellemare et al. 2013, as ale-py has it, in the pictures of Mnih et al. 2015",
+        source="Bellemare et al. 2013, as in ale-py, with the frames of Mnih et al. 2015",
         gymnasium=f"ALE/{game.called}-v5",
         dtype="uint8",
         stack=FRAMES,

@@ -28,8 +28,8 @@ class CartPole:
 
     An observation is the cart's position and velocity, and the pole's angle and angular velocity; all four begin
     uniform in ±0.05. It terminates if the cart is farther than 2.4 m from the middle, or the pole leans by more than 12
-    degrees. One Euler step, without friction. Source: Barto, Sutton & Anderson 1983, in the form of Gymnasium's
-    CartPole-v1, operation by operation.
+    degrees. One Euler step, without friction.
+    Source: Barto, Sutton & Anderson 1983, in the form of Gymnasium's CartPole-v1, operation by operation.
     """
 
     def __init__(self, copies: int) -> None:

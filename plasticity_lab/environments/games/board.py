@@ -128,7 +128,7 @@ class Chance:
         self.keys[games], self.taken[games] = keys, 0
 
     def uniform(self, games: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """The next number of each of these games, in [0, 1), (E,); without `games`, of all, (M,)."""
+        """The next number of each of these games, in [0, 1), (E,); None: all games, (M,)."""
         at = slice(None) if games is None else games
         self.taken[at] += np.uint64(1)
         bits = self.keys[at] + self.taken[at] * GOLDEN

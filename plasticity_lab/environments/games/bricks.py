@@ -21,7 +21,8 @@ class Bricks(Board):
     paddle turns the ball: vertically if the ball comes down on the paddle, and also sideways if the paddle is at the
     cell that the ball would enter. Otherwise the game is lost. After the last brick, a new wall appears as soon as the
     ball is at the bottom. The ball begins at the left or the right, on its way down. Channels: paddle, ball, its last
-    place, bricks. It has no levels. Source: in the manner of MinAtar's Breakout (Young & Tian 2019).
+    place, bricks. It has no levels.
+    Source: in the manner of MinAtar's Breakout (Young & Tian 2019).
     """
 
     actions = (NOTHING, LEFT, RIGHT)

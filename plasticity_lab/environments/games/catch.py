@@ -28,7 +28,7 @@ class Catch:
     """M games of `balls` balls each.  An action moves the paddle left (0), leaves it (1) or moves it right (2).
 
     First the paddle moves by one cell, limited to the board, then the ball falls by one. When the ball reaches the
-    bottom, the reward is 1 if the paddle is there and −1 if not; all other rewards are 0. The next ball is then in the
+    bottom, the reward is 1 if the paddle caught it and −1 if not; all other rewards are 0. The next ball is then in the
     top row already, and the paddle stays at its place; the last ball terminates. An observation is the board, (1, 10,
     5) uint8, or rendered at 84 × 84. The best policy earns `balls`, since the paddle can reach every column during a
     fall. The columns of all balls of an episode are drawn when it begins, so no generator is kept.

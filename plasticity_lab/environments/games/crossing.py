@@ -24,10 +24,10 @@ class Crossing(Board):
 
     The walker moves up or down by a row at most every third step. A car moves by a column every 1 to 5 steps, to the
     left or to the right, and comes back on the other side. After a collision the walker is back at the bottom. After a
-    crossing it is there too, and all cars have new speeds and directions. Only the limit on steps ends the game. With
-    `ramping`, cars are faster after each crossing: the slowest moves every 5, 4, 3, 3 … steps. Channels: walker, cars,
-    and the last place of each car, in a channel for each of its five speeds. Source: in the manner of MinAtar's Freeway
-    (Young & Tian 2019).
+    crossing it returns there too, and all cars have new speeds and directions. Only the limit on steps ends the game.
+    With `ramping`, cars are faster after each crossing: the slowest moves every 5, 4, 3, 3 … steps. Channels: walker,
+    cars, and the last place of each car, in a channel for each of its five speeds.
+    Source: in the manner of MinAtar's Freeway (Young & Tian 2019).
     """
 
     actions = (NOTHING, UP, DOWN)

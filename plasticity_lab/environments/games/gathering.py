@@ -25,7 +25,8 @@ class Gathering(Board):
     leave at the other side. The gatherer moves by a cell in each step. It collects gold in its cell; an enemy there
     loses the game. With `ramping`, the interval between new objects is one step shorter after each 100 steps, down to
     1. The interval between moves is one step shorter after each 200. Channels: gatherer, enemies, last places of
-    objects, gold. Source: in the manner of MinAtar's Asterix (Young & Tian 2019).
+    objects, gold.
+    Source: in the manner of MinAtar's Asterix (Young & Tian 2019).
     """
 
     actions = (NOTHING, LEFT, UP, RIGHT, DOWN)

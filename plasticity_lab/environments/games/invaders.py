@@ -28,7 +28,8 @@ class Invaders(Board):
     cell per step. The game is lost if a shot or an alien meets the cannon, or if an alien would move below the bottom.
     After all aliens are shot, the next block comes; with `ramping` the block's longest rest is then a step shorter,
     down to 6. Channels: cannon, aliens, aliens that move left, aliens that move right, shots of the cannon, shots of
-    aliens. Source: in the manner of MinAtar's Space Invaders (Young & Tian 2019); its rests are a step shorter.
+    aliens.
+    Source: in the manner of MinAtar's Space Invaders (Young & Tian 2019); its rests are a step shorter.
     """
 
     actions = (NOTHING, LEFT, RIGHT, FIRE)

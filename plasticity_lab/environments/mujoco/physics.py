@@ -141,7 +141,7 @@ def _models() -> Path:
     folder = Path(found.origin).parent / "envs/mujoco/assets" if found and found.origin else None
     if folder is None or not folder.is_dir():
         raise ConfigError(
-            "Gymnasium, whose models of MuJoCo's bodies are used, cannot be found: pip install 'gymnasium[mujoco]'."
+            "Gymnasium cannot be found, and it provides the models of MuJoCo's bodies: pip install 'gymnasium[mujoco]'."
         )
     return folder
 

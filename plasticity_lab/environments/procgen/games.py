@@ -47,7 +47,7 @@ class Procgen:
         self.levels, self.copies = levels or LEVELS, copies
         python = os.environ.get(VARIABLE)
         if not python:
-            raise ConfigError(f"The game {game} is stepped by a Python of its own that has Procgen: {HOW}.")
+            raise ConfigError(f"The game {game} needs a separate Python that has Procgen: {HOW}.")
         words = [python, str(SERVER), game, str(copies)]
         try:
             self.process: Any = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -22,7 +22,7 @@ class ExpertChoice(MoE):
         slots = super().slots_for(tokens)
         if slots > tokens:
             raise ConfigError(
-                f"An expert would have {slots} slots, and there are {tokens} tokens, of which it takes none twice; "
+                f"An expert would have {slots} slots, and there are {tokens} tokens; it takes no token twice; "
                 "choose head.slots=tokens, or a smaller head.slots or head.capacity."
             )
         return slots

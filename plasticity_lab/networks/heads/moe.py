@@ -119,7 +119,7 @@ class MoE(Head):
         """The tokens → their rows from the experts, flattened, then through the further layer if there is one."""
         router, first, second, *further = layers
         there = tokens_KBMD.shape[2]
-        # Matrices whose rows and columns are multiples of 4: a run's products have the same bits in any pack.
+        # Rows and columns are padded to multiples of 4: a run's products have the same bits in any pack.
         tokens = pad(tokens_KBMD, (0, 0, 0, aligned(there) - there))
         slots = self.slots_for(there)
         logits = router(parameters, tokens)
@@ -140,7 +140,7 @@ class MoE(Head):
         noise = encoded.shapes.noise
         if noise is None and not self.shared_noise:
             raise ConfigError(
-                "head.shared_noise=false gives experts and slots noise of their own, and this agent explores without "
+                "head.shared_noise=false gives experts and slots separate noise, and this agent explores without "
                 "noise; choose agent.noisy=true, as with agent=rainbow, or leave head.shared_noise out."
             )
         if noise is None:

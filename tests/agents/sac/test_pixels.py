@@ -94,8 +94,8 @@ def test_what_does_not_fit_is_refused_at_the_desk(words, named):
         (["network.tokens=per_feat"], r"network.tokens=per_feat.*this head takes none"),
         (["agent.policy_period=2"], r"agent.policy_period must be 1"),
         (["agent.actor_lr=1e-3"], r"agent.actor_lr null"),
-        (["agent=ppo"], r"is of an actor and critics.*policy, value"),
-        (["benchmark=atari", "agent=dqn"], r"is of an actor and critics.*asked for here is q"),
+        (["agent=ppo"], r"has an actor and critics.*policy, value"),
+        (["benchmark=atari", "agent=dqn"], r"has an actor and critics.*outputs required here are q"),
         (["benchmark=mujoco", "agent.policy_period=1", "agent.actor_lr=null"], r"takes images"),
     ],
 )

@@ -64,10 +64,10 @@ SHOCKS = ("benchmark=split_digits", "perturbation=shocks")
     ("words", "said"),
     [
         (["benchmark.epochs=5"], "no epoch is shocked, since tasks of split_digits have 5 epochs"),
-        (["benchmark.epochs=20"], "of the 2 shocks of a task of split_digits 1 will be given and not measured"),
+        (["benchmark.epochs=20"], "a task of split_digits has 2 shocks, and 1 will be applied and not measured"),
         (["benchmark.epochs=28"], "fewer than 9 epochs of the task follow"),
         (["benchmark.epochs=29"], None),
-        (["benchmark.epochs=4", "perturbation.cycle=1"], "of the 4 shocks of a task of split_digits 4 will be given"),
+        (["benchmark.epochs=4", "perturbation.cycle=1"], "a task of split_digits has 4 shocks, and 4 will be applied"),
         (["benchmark.epochs=5", "benchmark.steps=1"], "have 1 epochs"),
     ],
 )
