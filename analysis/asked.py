@@ -27,8 +27,8 @@ def add_options(command: argparse.ArgumentParser, what: str, kind: str = "folder
         type=Path,
         nargs="+",
         metavar="STORE",
-        help="the folder of records, or several, or the .json files of tables made earlier; "
-        "default $PLASTICITY_STORE, else ./store",
+        help="the folder of records, or several, or the .json files of tables made earlier. "
+        "Default $PLASTICITY_STORE, or ./store without it",
     )
     command.add_argument("--out", type=Path, help=f"the {kind}; default <store>/{what}")
     for name in FILTERS:

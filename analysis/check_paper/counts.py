@@ -51,7 +51,7 @@ def check_preferred_rate(said: Mapping[str, str], bests: Iterable[Mapping[str, s
 def check_environments(said: Mapping[str, str], tables: Mapping[str, Sequence[Mapping[str, str]]]) -> Iterator[Finding]:
     """Checks the environments of each table against the environments that the text names; versions are ignored."""
     text = said["said"].split()
-    claim = f"the environments are those of {said['said_in']}"
+    claim = f"the same environments as in {said['said_in']}"
     for table, rows in tables.items():
         printed = list(dict.fromkeys(row["env"].partition("-")[0] for row in rows))
         words = f"said {', '.join(text)}; printed {', '.join(printed)}"
@@ -60,7 +60,7 @@ def check_environments(said: Mapping[str, str], tables: Mapping[str, Sequence[Ma
 
 def check_rows(tables: Mapping[str, Iterable[str]], reference: str) -> Iterator[Finding]:
     """Whether tables of all activations have the same rows.  tables: name → activations."""
-    claim = f"tables of all activations have those of {reference}"
+    claim = f"tables of all activations have the same ones as {reference}"
     wanted = set(tables[reference])
     for table, activations in tables.items():
         if table != reference:
@@ -84,7 +84,7 @@ def check_labels(labels: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
         same = all(letter in letters for letter in _letters(row["label"]))
         others = [name for name, label in full.items() if label == row["label"] and name != row["activation"]]
         words = f"called {row['label']}, elsewhere {called}" + "; that is the label of another" * bool(others)
-        claim = "the labels are those of Tables 2, G2 and G3"
+        claim = "the same labels as in Tables 2, G2 and G3"
         yield Finding(EVERYWHERE, claim, f"{row['table']}, {called}", words, judged(same))
 
 

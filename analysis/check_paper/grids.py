@@ -83,7 +83,7 @@ def check_learning_rates(
     reused: Iterable[Mapping[str, str]], bests: Iterable[Mapping[str, str]], tables: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Checks that interventions reuse the learning rates of the main experiments, as the paper says."""
-    claim = "the learning rates are those of Table E2 (Appendix E.3: best hyperparameters are reused)"
+    claim = "the same learning rates as in Table E2 (Appendix E.3: best hyperparameters are reused)"
     first = {(best["benchmark"], best["activation"]): float(best["lr"]) for best in bests}
     for line in reused:
         rate, before = float(line["lr"]), first[line["benchmark"], line["activation"]]

@@ -73,7 +73,7 @@ def _numbers(compared: Compared) -> list[str]:
             *said({**compared.ends, **compared.left_out}, compared.measures),
             *([f"Left out of the scores: {left_out} of {left_out + many} benchmarks."] if left_out else []),
             "Ends that are means of these runs are taken as they are: intervals do not know that they vary.",
-            f"IQM: interquartile mean{middle}. Median: of the benchmarks' means. Opt. gap: by how much scores are "
+            f"IQM: interquartile mean{middle}. Median of the benchmarks' means. Opt. gap: by how much scores are "
             "below 1 on average, less is better.",
         ]
     measure = compared.measure

@@ -25,7 +25,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
         "--by",
         metavar="SETTING",
         help="the compared setting: any group or setting by its key, such as intervention, activation.negative_slope; "
-        "arm: all settings in which the runs differ, together; default the only one in which they differ",
+        "arm: all settings that differ between the runs, together; default the only one that differs",
     )
     command.add_argument(
         "--against",

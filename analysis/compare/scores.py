@@ -116,7 +116,7 @@ def said(ends: Mapping[str, Ends], measures: Mapping[str, Measure]) -> list[str]
             if value is not None
         ]
         alike.setdefault((*words, of.reason or ""), []).append(task)
-    own = ", of each its own" if many else ""
+    own = ", different for each" if many else ""
     return [
         f"{together(tasks)}: no scores, since {reason}."
         if reason

@@ -29,7 +29,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seeds", nargs="+", type=_least(2), default=[2, 3, 5, 10, 20], metavar="N")
     command.add_argument("--tasks", nargs="+", type=_least(1), default=[1, 4, 20], metavar="M")
     command.add_argument(
-        "--datasets", type=_least(1), default=4000, help="data sets of each size, where nothing is drawn"
+        "--datasets", type=_least(1), default=4000, help="data sets of each size, for intervals without resampling"
     )
     command.add_argument("--few", type=_least(1), default=2000, help="data sets of each size for a bootstrap")
     command.add_argument("--replicates", type=_least(2), default=500, help="of each bootstrap")

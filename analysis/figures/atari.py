@@ -37,8 +37,8 @@ def atari(asked: Asked) -> Drawing:
     said = (
         "Returns of training, mean over seeds; the band is ± 1 SD over them. At most "
         f"{POINTS} points a curve, each the mean around it. Dopamine's: its published baselines, sticky actions 0.25, "
-        "mean of 3 to 5 seeds over one million frames; the last with ± 1 SD. It publishes none of DER, and as Rainbow "
-        "what is rainbow_lite here."
+        "mean of 3 to 5 seeds over one million frames; the last with ± 1 SD. It publishes none of DER; its Rainbow "
+        "is rainbow_lite here."
     )
     return Drawing("atari", "Atari compared with published runs", panels, caption(found, rows, said))
 

@@ -61,8 +61,8 @@ def early_warning(asked: Asked) -> Drawing:
             f"No measure of a finished run leaves the range of its first {FIRST} tasks, or no run has more tasks."
         )
     said = (
-        f"The first task at whose end a measure's mean over seeds is more than {DEVIATIONS:g} standard deviations from "
-        f"its mean over the first {FIRST} tasks; the deviations are those of these {FIRST} means."
+        f"The first task after which a measure's mean over seeds is more than {DEVIATIONS:g} standard deviations from "
+        f"its mean over the first {FIRST} tasks; the standard deviation is over these {FIRST} means."
     )
     return Drawing("early_warning", "What moves first", panels, [*caption(found, asked.rows, said), *never])
 

@@ -9,8 +9,8 @@ from analysis.statistics.normalise import FLOOR, failed
 from plasticity_lab.errors import ConfigError
 
 WHAT = (
-    "Generalization gap at the end of each cycle: the return over the last 15 % of a stage less that of the test under "
-    "other frictions, the mean over seeds. Above 0 (orange) training is better, below 0 (green) the test."
+    "Generalization gap at the end of each cycle: the return over the last 15 % of a stage minus the test's return "
+    "under other frictions, the mean over seeds. Above 0 (orange) training is better, below 0 (green) the test."
 )
 
 
@@ -32,7 +32,7 @@ def figure_f1(asked: Asked) -> Drawing:
         if lost:
             said.append(
                 f"{lost} gaps of runs count as 0 because training or test failed (below {FLOOR:g}, or not finite); "
-                "–: those of every run."
+                "–: the gaps of every run do."
             )
         said += found.caption
     if not panels:

@@ -17,9 +17,9 @@ MOST = 12
 """The maximal number of lines that get a panel."""
 COLUMN = "accuracy_on"
 WHAT = (
-    "Each field is the accuracy (%) on the held-out images of one task once another was learned, the mean over seeds: "
-    "the diagonal is what was learned last, left of it stands what is still known of earlier tasks, right of it tasks "
-    "that have not come yet."
+    "Each field is the accuracy (%) on the held-out images of one task after another was learned, the mean over seeds: "
+    "on the diagonal the task just learned, left of it earlier tasks, right of it tasks "
+    "that have not been trained yet."
 )
 
 
@@ -29,7 +29,7 @@ def matrix(asked: Asked) -> Drawing:
     if not rows:
         raise ConfigError(
             "No run was evaluated on every task after every task; benchmark.eval_matrix=true does that "
-            "(rerun=true where the runs are there without)."
+            "(with rerun=true for runs that are already finished)."
         )
     found = groups(HEADLINE, rows)
     whole = []

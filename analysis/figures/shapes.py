@@ -14,7 +14,7 @@ PAPER: Mapping[str, tuple[str, str]] = {
     "figure5": (
         "Figure 5: Smooth-Leaky and Randomized Smooth-Leaky",
         "Smooth-Leaky with α = 0.1, p = 3, c = 5, as the paper says. It names no bounds of Randomized Smooth-Leaky: "
-        "here they are those of conf/activation/.",
+        "here they come from conf/activation/.",
     ),
     "figureG1": (
         "Figure G1: Bo-PReLU",

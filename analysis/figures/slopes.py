@@ -37,12 +37,12 @@ def figure_1(asked: Asked) -> Drawing:
             said += [*_zones(group, families), *_claims(group)]
     if not panels:
         raise ConfigError(
-            "No finished run has an effective negative slope; diagnostics=case_studies measures it, with what Figure 1 "
-            "shows beside it."
+            "No finished run has an effective negative slope; diagnostics=case_studies measures it, along with "
+            "everything Figure 1 shows."
         )
     first = (
-        "When the last task had ended; mean over seeds, the bars are ± 1 SD. Half-normal: −|N(0, 1)|; uniform: as the "
-        "diagnostic's span says; the probe's own: of the pre-activations below 0 on a fixed batch."
+        "When the last task had ended; mean over seeds, the bars are ± 1 SD. Half-normal: −|N(0, 1)|; uniform: over "
+        "the diagnostic's span; the probe's own: over the pre-activations below 0 on a fixed batch."
     )
     return Drawing("figure1", "Negative slopes", panels, [*caption(drawn, asked.rows, first), *said])
 

@@ -59,7 +59,7 @@ def normalise(
     if not arms or any(arm.ndim != 2 for arm in arms.values()) or len({arm.shape[1] for arm in arms.values()}) > 1:
         shapes = {name: arm.shape for name, arm in arms.items()}
         raise ValueError(
-            f"Returns are (seeds, environments), of the same environments for all arms; shapes given: {shapes}."
+            f"Returns are (seeds, environments), with the same environments for all arms; shapes given: {shapes}."
         )
     lost = {name: failed(arm, floor) for name, arm in arms.items()}
     how = {name: each.sum(axis=0) for name, each in lost.items()}, floor, percentiles

@@ -38,7 +38,7 @@ def paired(ours: Values, theirs: Values) -> Paired:
     No p for fewer than two pairs, for values that are not finite, nor if all differences are the same.
     Raises ValueError for lists of different lengths.  Source: `scipy.stats.ttest_rel`.
     """
-    a, b = pairs(ours, theirs, "The paired test, of the same seeds on both sides,")
+    a, b = pairs(ours, theirs, "The paired test, which compares the same seeds,")
     n = len(a)
     reason = why_not([a, b], least=2)
     if reason is None and np.ptp(a - b) <= ROUNDING * np.abs([a, b]).max():

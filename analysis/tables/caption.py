@@ -43,8 +43,8 @@ def caption(table: Table[Result], result: Result) -> list[str]:
     lines += _paper(result)
     if table.reference and result.above:
         lines.append(
-            f"Above ref.: the mean less that of {table.columns}={table.reference} in the same row; below zero where a "
-            "network that begins anew learns better."
+            f"Above ref.: the mean minus the mean for {table.columns}={table.reference} in the same row; below zero if "
+            "a network with fresh initial weights learns better."
         )
     return lines + _incomplete(cells) + _flags(cells) + _to_come(result) + waiting_lines(cells)
 
@@ -121,8 +121,8 @@ def _significance(result: Result, effect: Method) -> list[str]:
     others = "the next best of them" if table.against == "next" else "each of the others of them"
     rule = (
         f"Bold (** in plain text): the {best} of a column's complete cells, and those not significantly different "
-        f"from it (Welch's two-sided t-test, unequal variances, p ≥ {table.level}). †: that test, of whether the best "
-        f"has the same mean as {others}, has p < {table.level}, not corrected for other tests: it is better."
+        f"from it (Welch's two-sided t-test, unequal variances, p ≥ {table.level}). †: by that test for whether the "
+        f"best has the same mean as {others}, p < {table.level}, not corrected for other tests: it is better."
     )
     lines = [rule, *sentence(_beside_welch(result, effect))]
     for column in result.columns:

@@ -37,7 +37,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
         "name",
         nargs="?",
         help=f"which one: {', '.join(TABLES)} (2 or E3 will do), or {ALL}: each with runs in the store; "
-        f"default {TABLE2.name} where its metric is what all agents name first, else {HEADLINE.name}",
+        f"default {TABLE2.name} if its metric is the main metric of all agents, otherwise {HEADLINE.name}",
     )
     command.add_argument("--metric", help="a name of the records' summary; default the table's own")
     add_columns(command)
@@ -156,7 +156,7 @@ def _measured(table: Table[Any], rows: Sequence[Row], metric: str | None, quiet:
         agents = ", ".join(sorted({str(row.study.get("agent.name")) for row in left_out}))
         print(
             f"Left out: {len({row.run for row in left_out})} runs of agent={agents}, which do not measure "
-            f"{metric or table.cell}; `table {HEADLINE.name}` has what they measure.",
+            f"{metric or table.cell}; `table {HEADLINE.name}` shows their own metric.",
             file=sys.stderr,
         )
     return kept

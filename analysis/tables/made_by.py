@@ -82,7 +82,7 @@ def made_lines(rows: Sequence[Row], mixes: Mapping[str, Mapping[str, Mapping[str
             blends.append(f"{mean} ({'; '.join(_said(name, of_value) for name, of_value in differing.items())})")
     if blends:
         more = f", and {len(blends) - MOST} more" if len(blends) > MOST else ""
-        lines.append(f"Means over runs that were not made alike: {', '.join(blends[:MOST])}{more}.")
+        lines.append(f"Means over runs that were made differently: {', '.join(blends[:MOST])}{more}.")
     return lines
 
 

@@ -31,7 +31,7 @@ def caption_of(table: Table[Scores], found: Scores) -> list[str]:
     lines = [_WHAT[returns].format(**_methods(table, found))]
     if not found.arms:
         reason = f"No runs of it; the paper's numbers alone. Missing: all of it: {command_of(table, {})}."
-        return [*lines, reason, f"Paper: what it reports in {table.source} (5 seeds)."]
+        return [*lines, reason, f"Paper: reported in {table.source} (5 seeds)."]
     benchmark, study = display(BENCHMARKS, table.only["benchmark"][0]), found.rows[0].study
     lines += sentence(
         f"{choice}: {name}" for choice, name in found.selection.items() if (choice, name) != ("intervention", "none")
@@ -48,7 +48,7 @@ def caption_of(table: Table[Scores], found: Scores) -> list[str]:
     lines += [f"{benchmark} {caution}" for caution in cautions_of(study)]
     if unlike := unlike_paper(table.only["benchmark"][0], study):
         lines.append(f"The paper's numbers are {of_another(unlike)} ({'; '.join(unlike)}).")
-    lines.append(f"Paper: what it reports in {table.source} (full schedule, 5 seeds).")
+    lines.append(f"Paper: reported in {table.source} (full schedule, 5 seeds).")
     trained = {arm.activation for arm in found.arms.values()}
     if absent := [name for name in _printed_activations(table) if name not in trained]:
         names = ", ".join(display(ACTIVATIONS, name) for name in absent)

@@ -30,11 +30,11 @@ SUMMARIES: Mapping[str, Measure] = {
         Measure("shock_ausc", "Area under saturation after a shock", "epochs", 1.0, 4, "less", "AUSC"),
         Measure("shock_excess_ausc", "The same above saturation before it", "epochs", 1.0, 4, "less", "excess AUSC"),
         Measure("shock_half", "Epochs until saturation has halved", "epochs", 1.0, 2, "less", "half"),
-        percent("shock_unrecovered", "Shocks whose saturation never halves", "less", "non-recovery"),
+        percent("shock_unrecovered", "Shocks after which saturation never halves", "less", "non-recovery"),
         Measure(
             "shock_half_above_rest", "Epochs until saturation is half way back", "epochs", 1.0, 2, "less", "half way"
         ),
-        percent("shock_unrecovered_above_rest", "Shocks whose saturation never comes half way back", "less"),
+        percent("shock_unrecovered_above_rest", "Shocks after which saturation never comes half way back", "less"),
         Measure("shock_recovery95", "Epochs until 95 % of the accuracy is back", "epochs", 1.0, 2, "less", "τ95"),
         percent("shock_unrecovered95", "Shocks after which 95 % of the accuracy never comes back", "less"),
         percent("shock_without_rise", "Shocks that raise no saturation", ""),

@@ -36,7 +36,7 @@ _PAIRS = (
     Column(Measure("on", "Task that is evaluated", places=0), "on", {"pair": "value"}),
     Column(percent("accuracy_on", "Accuracy on another task"), "accuracy_on", {"pair": "value"}),
     Column(
-        percent("untrained_accuracy_on", "Accuracy of the untrained network, beside the first task's"),
+        percent("untrained_accuracy_on", "Accuracy of the untrained network, for comparison with the first task's"),
         "untrained_accuracy_on",
         {"pair": "value"},
     ),

@@ -179,11 +179,11 @@ def _curves(asked: argparse.Namespace) -> dict[str, Any]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m plasticity_lab.taxonomy", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    derive = commands.add_parser("derive", help="writes what analysis reads: properties, dead bands, curves")
+    derive = commands.add_parser("derive", help="writes the files that analysis reads: properties, dead bands, curves")
     derive.add_argument("--out", type=Path, default=DERIVED, help="the folder; default analysis/derived")
     words = argparse.ArgumentParser(add_help=False)
     words.add_argument("words", nargs="+", metavar="WORD", help=f"as in a sweep: {AN_EXAMPLE}; several values: a,b")
-    words.add_argument("--config-dir", type=Path, help="a folder with activations of your own")
+    words.add_argument("--config-dir", type=Path, help="a folder with your activations")
     words.add_argument("--out", type=Path, help="the file; default standard output")
     drawing = "the curves of any activations; `python -m analysis figure activations --curves FILE` draws them"
     some = commands.add_parser("curves", parents=[words], help=drawing)

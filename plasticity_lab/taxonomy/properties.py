@@ -157,8 +157,8 @@ def _has_free_slope(of: Profile) -> bool:
 
 
 PROPERTIES: dict[str, tuple[str, Callable[[Profile], bool]]] = {
-    "HDZ": ("φ′ of some output is exactly 0 on an interval of at least 0.1, and above 1e-6 right beside it: slopes "
-            "that fade until a double holds them no longer do not count", lambda of: bool(hard_zones(of.near))),
+    "HDZ": ("φ′ of some output is exactly 0 on an interval of at least 0.1, and above 1e-6 right next to it: slopes "
+            "that fade until they underflow do not count", lambda of: bool(hard_zones(of.near))),
     "NZG": ("the gradient through all outputs together has no such interval for x < 0", _has_gradient_below_0),
     "Sat±": ("|φ′| < 0.001 for all |x| from 1,000 to 10,000, on both sides", saturates),
     "Sat−": ("|φ′| < 0.001 for all x from −10,000 to −1,000", lambda of: fades(of.left)),

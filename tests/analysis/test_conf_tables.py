@@ -31,13 +31,13 @@ def test_a_task_ends_after_its_epochs_or_its_steps_whichever_comes_first():
     assert schedules({}) == {}
 
 
-def test_the_grids_count_what_the_paper_counts_and_say_whose_they_are():
+def test_the_grids_count_what_the_paper_counts_and_say_the_source():
     shown = lines("tableB1")
     of = {(line["activation"], line["grid"]): line for line in shown.lines}
     assert of["smooth_leaky", "case_study"]["settings"] == 175
     assert of["rand_smooth_leaky", "case_study"]["settings"] == 450
     assert of["leaky_relu", "case_study and benchmarks"]["settings"] == 33
-    assert (of["prelu", "benchmarks"]["whose"], of["prelu", "case_study"]["whose"]) == ("ours", "paper")
+    assert (of["prelu", "benchmarks"]["source"], of["prelu", "case_study"]["source"]) == ("ours", "paper")
     assert "negative_slope ∈ {0.01, 0.05, " in text([shown])
     assert r"p{0.6\textwidth}" in latex([shown])
 

@@ -155,7 +155,7 @@ def test_each_cell_is_compared_with_the_same_activation_begun_anew_and_with_the_
     assert above(final) == pytest.approx({("relu", "none"): -10, ("relu", "ewc"): 15, ("relu", "snr"): 10})
     words = text([online.table.listing(online)])
     assert "-10.00" in words
-    assert "Above ref.: the mean less that of intervention=fresh_each_task in the same row" in words
+    assert "Above ref.: the mean minus the mean for intervention=fresh_each_task in the same row" in words
     lines = {
         (line["activation"], line["intervention"]): line
         for line in csv.DictReader(io.StringIO(csv_text([online.table.listing(online)])))

@@ -56,7 +56,7 @@ def test_runs_that_a_search_has_stopped_are_left_out_and_counted_and_its_bias_is
     words = text(TABLES["selected"].listings(rows([*done, *stopped])))
     assert "(of 3)" in words
     assert "Left out: 4 runs that a search stopped early." in words
-    assert "Its bias can be larger than what is shown." in words
+    assert "Its bias can be larger than shown." in words
 
 
 def test_a_setting_that_diverged_cannot_win_and_searches_of_other_protocols_stay_apart(

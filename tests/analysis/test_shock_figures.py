@@ -47,7 +47,7 @@ def points(drawing):
 def test_figure_2_has_means_over_the_runs_of_each_group_of_floors(asked):
     drawing = FIGURES["figure2"](asked)
     at = points(drawing)
-    area, never = "Area under saturation after a shock", "Shocks whose saturation never halves"
+    area, never = "Area under saturation after a shock", "Shocks after which saturation never halves"
     assert at[area, "zero", 2.0] == pytest.approx(((0.75 + 0.35) + (0.5 + 0.15)) / 2), "ReLU and Tanh"
     assert at[area, "non-zero", 2.0] == pytest.approx(0.3 + 0.15)
     assert at[never, "zero", 2.0] == 0, "ReLU halves after the second epoch"

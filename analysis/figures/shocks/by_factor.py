@@ -45,9 +45,9 @@ FIGURE_D1 = Declared(
     (("shock_recovery95", "floor"), ("shock_recovery95", "side")),
 )
 OPEN = (
-    "Epochs to halve are over the shocks that recover. Where saturation rests above half of what the shock left, it "
+    "Epochs to halve are over the shocks that recover. If saturation rests above half of its value after the shock, it "
     "never halves, however small the shock was: shock_half_above_rest and shock_unrecovered_above_rest in the records "
-    "go by what there was before."
+    "compare with saturation before the shock."
 )
 
 

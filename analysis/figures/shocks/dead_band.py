@@ -44,7 +44,7 @@ def figure_4(asked: Asked) -> Drawing:
         if missing := sorted({run.row.activation for run in each.runs if run.shape is None}):
             said.append(f"{each.group.title}: no dead band is derived of {', '.join(missing)} at these settings.")
     first = (
-        "Dead band: the share of [−100, 100] with |φ′| < 0.001, of the activation at the runs' settings. Means over "
+        "Dead band: the share of [−100, 100] with |φ′| < 0.001, for the activation at the runs' settings. Means over "
         "runs and all factors; the bars are ± 1 SD over runs."
     )
     rows = [run.row for each in found for run in each.runs]

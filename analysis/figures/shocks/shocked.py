@@ -62,7 +62,7 @@ class ShockedGroup:
         raised = sum(shock.rises for shock in given if shock.whole)
         return (
             f"{self.group.title}: {len(given)} shocks of {len(self.runs)} runs, {whole} of them measured{lost}; "
-            f"{raised} raise what is saturated."
+            f"{raised} raise saturation."
         )
 
 

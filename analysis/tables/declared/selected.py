@@ -94,8 +94,8 @@ def _left_out(found: Sequence[Selected]) -> list[str]:
         lines.append(f"Left out: {stopped} run{'' if stopped == 1 else 's'} that a search stopped early.")
     if any(row.hyperparams == "search" for selected in found for row in selected.rows):
         lines.append(
-            "Of a search: what it tried later follows from what came before on all seeds, which halves of them do not "
-            "undo. Its bias can be larger than what is shown."
+            "For a search: later settings were chosen from earlier results on all seeds, and selecting on half of "
+            "them does not undo that. Its bias can be larger than shown."
         )
     if without := sum(selected.without for selected in found):
         lines.append(

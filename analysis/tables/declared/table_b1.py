@@ -46,8 +46,8 @@ def render(table: Table[list[Line]], content: list[Line]) -> Listing:
     body = []
     for line in content:
         counts = [f"{line[count]:,}" for count in ("settings", "finished") if count in line]
-        body.append([display(ACTIVATIONS, line["activation"]), line["grid"], line["values"], line["whose"], *counts])
-    header = ["activation", "grid", "values explored", "whose", "settings"]
+        body.append([display(ACTIVATIONS, line["activation"]), line["grid"], line["values"], line["source"], *counts])
+    header = ["activation", "grid", "values explored", "source", "settings"]
     header += ["in the store"] * ("finished" in content[0])
     right, long = frozenset(range(4, len(header))), frozenset({2})
     return Listing(table.name, table.title, header, body, content, right=right, long=long)
@@ -58,7 +58,7 @@ def caption(table: Table[list[Line]], content: list[Line]) -> list[str]:
     lines = [
         "As the files of conf/activation/ list them, and hyperparams=grid trains them, times the learning rates of "
         "conf/hyperparams/grid.yaml; settings: how many, pairs with the lower bound above the upper included.",
-        f"Whose: paper, values that {table.source} print; ours, values that we chose where no grid is printed.",
+        f"Source: paper, values that {table.source} print; ours, values that we chose because no grid is printed.",
     ]
     if "finished" in content[0]:
         lines.append("In the store: how many settings of the activation's shape have runs that finished or diverged.")
@@ -70,15 +70,15 @@ def _grids(name: str) -> list[Line]:
     listed = option("activation", name).get("grids") or {}
     found: dict[tuple[str, str], tuple[list[str], int]] = {}
     for grid in GRIDS:
-        for whose, content in (listed.get(grid) or {}).items():
+        for source, content in (listed.get(grid) or {}).items():
             blocks = content if isinstance(content, list) else [content]
             words = "; or ".join(_words(block) for block in blocks)
             count = sum(math.prod(map(len, block.values())) for block in blocks)
-            found.setdefault((whose, words), ([], count))[0].append(grid)
+            found.setdefault((source, words), ([], count))[0].append(grid)
     found = found or {("paper", NOTHING): (list(GRIDS), 1)}
     return [
-        {"grid": " and ".join(grids), "values": words, "whose": whose, "settings": count}
-        for (whose, words), (grids, count) in found.items()
+        {"grid": " and ".join(grids), "values": words, "source": source, "settings": count}
+        for (source, words), (grids, count) in found.items()
     ]
 
 

@@ -128,7 +128,7 @@ def caption(table: Table[Found], content: Found) -> list[str]:
         )
     elif not lost:
         lines.append("No search of it yet; the paper's settings alone.")
-    lines.append(f"Paper: what it reports in {table.source}.")
+    lines.append(f"Paper: reported in {table.source}.")
     there = {selected.selection["benchmark"] for selected in found}
     missing: dict[str, list[str]] = {}
     for benchmark in _benchmarks(table):

@@ -56,9 +56,9 @@ def caption(table: Table[list[Line]], content: list[Line]) -> list[str]:
     names = dict.fromkeys(benchmark for benchmark, *_ in content)
     absent = [display(NAMES["benchmark"], name) for name in names if not has("benchmark", name)]
     return [
-        "As the files of conf/benchmark/ have it, for schedule=full; bold: as published. Steps are updates of a task.",
-        "Where a task is given by its steps, its epochs are what those come to.",
-        f"Paper: what it reports in {table.source}, where epochs of CIFAR 5+1 are approximate.",
+        "From the files of conf/benchmark/, for schedule=full; bold: as published. Steps are updates of a task.",
+        "If a task is given by its steps, its epochs follow from them.",
+        f"Paper: reported in {table.source}, where epochs of CIFAR 5+1 are approximate.",
         *([f"{', '.join(absent)}: {NOT_HERE}."] if absent else []),
     ]
 

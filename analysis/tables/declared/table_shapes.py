@@ -9,7 +9,7 @@ from analysis.setting_words import word
 from analysis.tables.listing import NOTHING, Listing, fields
 from analysis.tables.table import Table
 
-HEADER = ("activation", "settings", "dead band", "floor", "floor is", "kink at 0", "side", "where it is used")
+HEADER = ("activation", "settings", "dead band", "floor", "floor is", "kink at 0", "side", "used in")
 
 
 def build(table: Table[Sequence[Shape]], rows: Sequence[Row], metric_name: str | None) -> list[Sequence[Shape]]:
@@ -43,12 +43,12 @@ def caption(table: Table[Sequence[Shape]], content: Sequence[Shape]) -> list[str
     return [
         "As derived from the activations themselves, a randomised slope at its mean and a learned one where it starts.",
         "Dead band: the share of [−100, 100] with |φ′| < 0.001. Floor: the least |φ′| for x < 0, 0 where φ′ changes "
-        "its sign. Floor is (Figure 2's groups): non-zero from 0.001 on; else zero if the gradient is exactly 0 on an "
-        "interval there, or both sides saturate; else effective non-zero. Kink at 0: by how much φ′ jumps. Side: "
-        "Figure 3's groups.",
+        "its sign. Floor is (Figure 2's groups): non-zero from 0.001 on; otherwise zero if the gradient is exactly 0 "
+        "on an interval there, or both sides saturate; otherwise effective non-zero. Kink at 0: by how much φ′ jumps. "
+        "Side: Figure 3's groups.",
         "Figure 3 counts ELU, CELU and SELU as smooth; by the paper's own footnote these have a kink: "
         f"{'; '.join(sorted(kinked))}.",
-        "Where it is used: default, the settings of conf/activation/; else the table that found them best.",
+        "Used in: default, the settings of conf/activation/; otherwise the table that found them best.",
     ]
 
 

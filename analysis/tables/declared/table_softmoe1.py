@@ -60,8 +60,8 @@ def render(table: Table[list[Line]], content: list[Line]) -> Listing:
 def caption(table: Table[list[Line]], content: list[Line]) -> list[str]:
     """The source of the values, and the differences that need an explanation."""
     return [
-        "Ours: agent=dqn, rainbow_lite, rainbow, der, with network=nature and optimizer=adam, as conf/ has them; steps "
-        f"are agent steps. In brackets: {table.source}, where it says something else.",
+        "Ours: agent=dqn, rainbow_lite, rainbow, der, with network=nature and optimizer=adam, from conf/; steps "
+        f"are agent steps. In brackets: {table.source}, if it differs.",
         "Exploration ε of Rainbow and DER: the code of the paper's agents does not use it, as their layers are noisy "
         "(docs/agents/value.md).",
         "Layers are network=nature's; sticky actions are the benchmark's.",

@@ -34,8 +34,16 @@ SUMMARIES = (
     return_of("test_return_last_cycle", "Return in the tests of the last cycle"),
     return_of("mean_return", "Return, mean over all episodes"),
     Measure("mean_length", "Length, mean over all episodes", "steps", places=1),
-    Measure("recovery_last_cycle", "Steps until a body of the last cycle earned what it had", "steps", places=0),
-    Measure("recovered_last_cycle", "Bodies of the last cycle that earned it again", "share", places=2, better="more"),
+    Measure(
+        "recovery_last_cycle", "Steps until a body of the last cycle reached its earlier return", "steps", places=0
+    ),
+    Measure(
+        "recovered_last_cycle",
+        "Bodies of the last cycle that reached their earlier return",
+        "share",
+        places=2,
+        better="more",
+    ),
     Measure("episodes", "Episodes", "count", places=0),
     Measure("tasks", "Tasks", "count", places=0),
     Measure("tasks_with_episodes", "Tasks in which an episode ended", "count", places=0),
