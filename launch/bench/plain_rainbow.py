@@ -22,8 +22,6 @@ from plasticity_lab.environments.environments import Environments
 GAMMA, STEPS, BATCH, PERIOD, TARGET_PERIOD = 0.99, 3, 32, 4, 8_000
 ATOMS, LOW, HIGH, SIGMA = 51, -10.0, 10.0, 0.1
 LEARNING_RATE, EPSILON, SMALLEST = 6.25e-5, 1.5e-4, 1e-10
-
-
 HIDDEN = {"small_impala": 128, "nature": 512, "impala": 512}
 STACKS = {"small_impala": (16,), "impala": (16, 32, 32)}
 CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
@@ -284,8 +282,7 @@ class PlainRainbow:
     @torch.no_grad()
     def projected(self, batch: Mapping[str, Tensor], every: Tensor) -> Tensor:
         """The target distributions, (B, Z).  Source: Bellemare et al. 2017, algorithm 1."""
-        following = self.laid(batch["following"])
-        best = self.values(self.network(following)).argmax(dim=1)
+        best = self.values(self.network(following := self.laid(batch["following"]))).argmax(dim=1)
         then = self.target(following)[every, best].exp()
         moved = batch["returns"].unsqueeze(1) + batch["discount"].unsqueeze(1) * self.support
         place = (moved.clamp(LOW, HIGH) - LOW) / ((HIGH - LOW) / (ATOMS - 1))
