@@ -15,7 +15,7 @@ from launch.launchers.prepare import Prepared, put_in_order
 from launch.packs.begun_otherwise import binding_of
 from launch.packs.endings import ending_of
 from launch.packs.todo import how_to_try_again
-from launch.plan.compiling import first_compiling
+from launch.plan.first_compiling import first_compiling
 from launch.plan.table import print_plan, training_seconds
 from launch.wording import counted, in_time, say
 from plasticity_lab.records.index_files import Digests, Outcome

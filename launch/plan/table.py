@@ -7,7 +7,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.table import Table
 
-from launch.plan.compiling import first_compiling
+from launch.plan.first_compiling import first_compiling
 from launch.plan.planner import CostOf, Resources
 from launch.plan.speed import makespan
 from launch.wording import counted, in_bytes, in_time, run_steps

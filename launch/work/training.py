@@ -12,7 +12,7 @@ from launch.packs.begun_otherwise import Binding, write_binding
 from launch.packs.endings import Ending
 from launch.packs.leases import Lease
 from launch.packs.progress import write_progress
-from launch.plan.compiling import marked_as_compiled
+from launch.plan.first_compiling import marked_as_compiled
 from launch.tracking.client import Tracking
 from launch.work.patience import Heartbeat, Patience, Stopped, beating, seconds_left
 from launch.work.process import prepare_compiling

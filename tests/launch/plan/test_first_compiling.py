@@ -9,15 +9,9 @@ import torch
 from launch.command import run_command
 from launch.launchers import local
 from launch.launchers.prepare import costs_to_show
-from launch.plan import compiling
-from launch.plan.compiling import (
-    GRAPHS_ON_CPU,
-    PART_SECONDS,
-    first_compiling,
-    mark_of,
-    marked_as_compiled,
-    workers_folder,
-)
+from launch.plan import first_compiling as timing
+from launch.plan.compiling import workers_folder
+from launch.plan.first_compiling import GRAPHS_ON_CPU, PART_SECONDS, first_compiling, mark_of, marked_as_compiled
 from launch.wording import in_time
 from launch.work.process import prepare_compiling
 from plasticity_lab.agents import graphs
@@ -34,7 +28,7 @@ DENSE = GRAPHS_ON_CPU["dense"]
 @pytest.fixture(autouse=True)
 def _nothing_is_compiled(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
-    monkeypatch.setattr(compiling, "cores", lambda: 1)
+    monkeypatch.setattr(timing, "cores", lambda: 1)
 
 
 @pytest.fixture

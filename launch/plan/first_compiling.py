@@ -1,0 +1,135 @@
+"""The time of the first compilation, which the costs of runs exclude.
+
+Later runs of the same structure find the code on the disk. After training a pack, a worker writes a mark next to its
+graphs. Later plans read these marks.
+"""
+
+import contextlib
+import hashlib
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from launch.plan.compiling import workers_folder
+from launch.plan.device import cores, devices, kind_of
+from launch.plan.speed import makespan
+from launch.wording import in_time
+from plasticity_lab.agents.cost import Cost
+from plasticity_lab.records.kinds import is_cpu
+from plasticity_lab.records.plan import Pack
+from plasticity_lab.run import Run
+
+PART_SECONDS = {
+    "linear": 8.1,
+    "linear_adam": 6.5,
+    "linear_gradients": 5.2,
+    "conv": 9.2,
+    "linear_sgd": 6.7,
+    "pool": 2.6,
+    "softmax": 2.5,
+    "pixels": 2.2,
+}
+"""CPU seconds of the C++ compiler for each of `kernels.operators.PARTS`, on an AMD EPYC."""
+
+
+@dataclass(frozen=True)
+class GraphSeconds:
+    """Seconds to compile a pack's graphs.
+
+    first: in a new process, which also imports the compiler. further: later in the same process.
+    """
+
+    first: float
+    further: float
+
+
+GRAPHS_ON_CPU = {"dense": GraphSeconds(20.8, 6.0), "convolving": GraphSeconds(37.8, 19.0)}
+GRAPHS_ON_GPU = {"dense": GraphSeconds(17.0, 7.0), "convolving": GraphSeconds(32.0, 20.0)}
+"""Yardstick → measured seconds, on a Zen 4 CPU and on an H200."""
+CONVOLVING = ("convolving", "boards")
+
+
+@dataclass(frozen=True)
+class FirstCompiling:
+    """The first compilation.  seconds: wall-clock time until all code is compiled. where: such as "on this machine"."""
+
+    seconds: float
+    where: str
+
+    def words(self, trained: float) -> str:
+        """Words that follow a time in a sentence and say which part of it is compilation; empty without compilation.
+
+        trained: seconds of training. If compiling takes longer, the words name the mode that compiles nothing.
+        """
+        if not self.seconds:
+            return ""
+        way_out = "; mode=eager needs no compiling" if self.seconds > trained else ""
+        return f", including {in_time(self.seconds)} to compile, once {self.where}{way_out}"
+
+
+def first_compiling(
+    packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: Callable[[Run], Cost], workers: int, kind: str | None
+) -> FirstCompiling:
+    """The time that workers of a device kind need to compile missing code.
+
+    Only this machine's folder can be checked. For any other kind of device, and if kind is None, all code counts as
+    missing, and the estimate assumes one core.
+    """
+    compiled = [pack for pack in packs if pack.compiled]
+    if not compiled:
+        return FirstCompiling(0.0, "")
+    from plasticity_lab.kernels.build import OWN, library_of  # torch
+
+    here = kind is not None and kind in map(kind_of, ["cpu", *devices("auto")])
+    costs: dict[Path, tuple[Pack, Cost]] = {}
+    for pack in compiled:
+        run = runs[pack.runs[0]]
+        costs.setdefault(mark_of(run, pack), (pack, cost_of(run)))
+    parts = {part for pack, cost in costs.values() if pack.kernels for part in cost.kernel_parts}
+    if here:
+        parts = {part for part in parts if not library_of(part, workers_folder() / OWN).exists()}
+    # The cores compile the parts in parallel.
+    seconds = makespan([0.0] * (cores() if here else 1), sorted((PART_SECONDS[part] for part in parts), reverse=True))
+    missing = [_graph_seconds(*known) for mark, known in costs.items() if not (here and mark.exists())]
+    missing.sort(key=lambda graphs: graphs.first, reverse=True)
+    by_pack = [graphs.first if place < workers else graphs.further for place, graphs in enumerate(missing)]
+    where = "on this machine" if here else "on each kind of machine"
+    return FirstCompiling(seconds + makespan([0.0] * workers, by_pack), where)
+
+
+def _graph_seconds(pack: Pack, cost: Cost) -> GraphSeconds:
+    by_yardstick = GRAPHS_ON_CPU if is_cpu(pack.kind) else GRAPHS_ON_GPU
+    return by_yardstick["convolving" if cost.speed in CONVOLVING else "dense"]
+
+
+def mark_of(run: Run, pack: Pack) -> Path:
+    """The path of the mark of a pack's graphs.
+
+    It depends on the runs' structure, mode, width, kind of device, code, and versions of Python and torch.
+    """
+    import torch
+
+    from plasticity_lab.agents.graphs import code_version
+    from plasticity_lab.kernels.build import OWN
+
+    made_from = run.structure(), pack.mode, pack.width, pack.kind, code_version(), sys.version, torch.__version__
+    return workers_folder() / OWN / f"{hashlib.sha256(repr(made_from).encode()).hexdigest()}.trained"
+
+
+@contextlib.contextmanager
+def marked_as_compiled(run: Run, pack: Pack) -> Iterator[None]:
+    """Around a pack's whole training. Writes the mark if the disk has all graphs afterwards.
+
+    A missing mark is harmless: a later plan only counts these graphs again.
+    """
+    from plasticity_lab.agents import graphs
+
+    before = graphs.not_kept()
+    yield
+    if not pack.compiled or graphs.not_kept() != before:
+        return
+    mark = mark_of(run, pack)
+    with contextlib.suppress(OSError):
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
