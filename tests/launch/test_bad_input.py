@@ -115,7 +115,7 @@ SHELL = [
     (["seed={0,1}"], "seed={0,1}; seed=0,1"),
     (["seed=0,", "1"], "seed=0,; comma; seed=0,1"),
     (["activation", "=", "relu"], "activation; seed=0"),
-    (["activation=glob(*) seed=0"], "activation=glob(*) seed=0; of its own"),
+    (["activation=glob(*) seed=0"], "activation=glob(*) seed=0; give each as a separate word"),
     (["seed="], "seed=; null"),
     (["seed=${SEED}"], "seed=${SEED}; shell"),
     (["seed=1\nseed=2"], "seed=1\\nseed=2"),
