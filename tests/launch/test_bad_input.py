@@ -60,7 +60,7 @@ RANGES = [
     ("mode=fast", "mode is 'fast'; auto, eager, compiled or kernels"),
     ("precision=fp64", "precision is 'fp64'; fp32"),
     ("store=''", "store is; null"),
-    ("store=a-file", "a-file; a file stands where a folder is needed"),
+    ("store=a-file", "a-file; a file is in the place of a folder"),
     ("hydra.searchpath=[file:///none]", "hydra.searchpath; /none"),
 ]
 IMPOSSIBLE = [

@@ -46,7 +46,7 @@ def test_records_list_the_parts_and_status_counts_them(store, begun, caplog):
     settings = resolved(*WORDS).settings.model_copy(update={"store": store.root})
     ready = prepared(runs_of(*WORDS), settings, Machine.of(settings).resources)
     (line,) = ready.earlier.said
-    assert ("rerun=true" in line, "2 runs" in line, ready.replaced) == (True, True, [])
+    assert ("rerun=true" in line, "2 runs" in line, ready.earlier.replaced) == (True, True, [])
     work(store, begun.sweep, "cpu", after_looks(1))
     assert set(state_of(store, read_plan(store, begun.sweep)).flagged["mixed_code"]) == set(begun.asked)
     work(store, begun.sweep, "cpu", never)
