@@ -15,8 +15,8 @@ from plasticity_lab.records.kinds import instructions_of, is_cpu
 USUAL = "dense"
 """The yardstick of networks with matrix products only. Yardsticks without a measurement take its speed."""
 FORWARD_SHARE = 0.1
-"""The fixed cost of a forward pass, as a share of an eager update's fixed cost. Measured on one core with one MLP: a
-forward pass takes 60 µs, half of it for the products, and an eager update 1,260 µs."""
+"""The fixed cost of a forward pass, as a share of an eager update's fixed cost: an upper estimate. With one MLP on one
+core, a forward pass took 60 µs, half of it for the products, and an eager update 1,260 µs."""
 HOST_STEP_SECONDS = 3e-4
 """Seconds of a step in an environment that was not measured: about one step of an Atari game, with four frames."""
 GRAPH_SECONDS = 15.0
@@ -165,7 +165,7 @@ AVX2 = Figures(
     Calibration(
         # python -m launch.bench.compiling on a Zen 4 EPYC; MKL takes AVX2 there. The CNN was measured after the change
         # that made its pooling keep numbers; its step_seconds are those measured for AVX512 below. Kernels reach 1.13
-        # and 1.5 times the rate of compiled packs, as on a Zen 3 (mlp_kernels_zen3.txt, cnn_kernels.txt).
+        # and 1.5 times the rate of compiled packs, as on a Zen 3 (analysis/measured/speed/{mlp,cnn}_kernels_zen3.json).
         speeds={
             "dense": Speed(
                 width={"eager": 16, "compiled": 8, "kernels": 8},
