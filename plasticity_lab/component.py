@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.named_code import refusal
+from plasticity_lab.others import Others
 
 MOVED = {
     "plasticity_lab.agents.value.agent.DQN": "plasticity_lab.agents.value.agent.ValueAgent",
@@ -65,6 +66,9 @@ class Component:
     """Whether settings annotated `float` are numbers on the run axis. False for a component that is built once for all
     runs of a pack: a benchmark or a network."""
 
+    objects_to: ClassVar[frozenset[str]] = frozenset()
+    """The config groups that its `objection` reads, besides those of its base classes."""
+
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The settings as they enter the run id: equivalent settings become equal here."""
@@ -92,6 +96,13 @@ class Component:
         otherwise.
         """
         raise ConfigError(f"{' and '.join(members)} cannot be chosen together: their class says nothing of that.")
+
+    def objection(self, others: Others) -> str | None:
+        """The reason why this component does not go with others of its run; None if it does. Asked before planning.
+
+        The words end the sentence "intervention=x does not go with optimizer=y: <words>."; it names what was read.
+        """
+        return None
 
     def on_run_axis(self) -> dict[str, float]:
         """The numbers that a pack stores for each of its runs, by name; by default all `run_axis_settings`."""

@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from launch.runs.answers import answer
+from launch.runs.groups import COMPONENTS
 from plasticity_lab import component
 from plasticity_lab.component import Chosen, Component
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.others import Others
+from plasticity_lab.run import group_of
 
 Option = tuple[str, Mapping[str, Any]]
 """A class, and the settings given to it with the option's `name`."""
@@ -36,16 +40,6 @@ def defaults_of(target: str | None) -> dict[str, Any]:
 def is_derived(target: str, base: str) -> bool:
     """Whether a class is derived from another one."""
     return answer("derived", [target, base], None, lambda: issubclass(component.load(target), component.load(base)))
-
-
-def unit_kind_of(target: str) -> str | None:
-    """The kind of units that an intervention works on; None if the class names none."""
-    return answer("unit kind", [target], None, lambda: getattr(component.load(target), "unit_kind", None))
-
-
-def has_experts(target: str) -> bool:
-    """Whether a head has experts."""
-    return answer("experts", [target], None, lambda: bool(getattr(component.load(target), "has_experts", False)))
 
 
 def capped_of(target: str | None) -> list[str]:
@@ -112,14 +106,45 @@ def learns(agent: str, benchmark: str) -> bool:
     return answer("learns", [agent, benchmark], None, ask)
 
 
-def objection(agent: Option, benchmark: Option) -> str | None:
-    """The reason why an agent cannot learn a benchmark, both with these settings; None if it can."""
+def objects_to(target: str) -> list[str]:
+    """The groups whose components a class may refuse: those that it and its base classes name, sorted.
 
-    def ask() -> str | None:
-        built: Any = _built("agent", agent)
-        return built.objection(_built("benchmark", benchmark))
+    Raises ConfigError for a class with a method `objection` and no such group, or for a group that does not exist.
+    """
 
-    return answer("objection", [agent[0], benchmark[0]], [agent[1], benchmark[1]], ask)
+    def ask() -> list[str]:
+        cls = component.load(target)
+        groups = frozenset().union(*(vars(each).get("objects_to", ()) for each in cls.__mro__))
+        if not groups and cls.objection is not Component.objection:
+            raise ConfigError(
+                f"{target} has a method objection, which nobody asks: name the groups that it reads, as in "
+                "objects_to = frozenset({'optimizer'})."
+            )
+        if unknown := sorted(groups - COMPONENTS.keys()):
+            raise ConfigError(f"{target} names '{unknown[0]}' in objects_to; the groups are {', '.join(COMPONENTS)}.")
+        return sorted(groups)
+
+    return answer("objects to", [target], None, ask)
+
+
+def objection(address: str, options: Mapping[str, Option]) -> tuple[str, list[str]] | None:
+    """The reason why a component does not go with others, and the groups that it read; None if it does.
+
+    options: address → option, for the component and for those that it may refuse.
+    """
+
+    def ask() -> list[Any] | None:
+        components: dict[str, dict[str, Component]] = {}
+        for each, option in options.items():
+            if each != address:
+                components.setdefault(group_of(each), {})[option[1]["name"]] = _built(group_of(each), option)
+        others = Others(components)
+        why = _built(group_of(address), options[address]).objection(others)
+        return None if why is None else [why, others.read]
+
+    settings = {each: own for each, (_, own) in options.items()}
+    found = answer("objection", [target for target, _ in options.values()], [address, settings], ask)
+    return None if found is None else (found[0], found[1])
 
 
 def data_subfolder_of(benchmark: Option) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from launch.runs import classes
+from launch.runs.desk import Misfit
 from launch.runs.groups import ADJUSTABLE, AUTO, COMPONENTS, RULES, Hyperparams
 from launch.runs.options import Option, Options
 from launch.runs.precedence import Nodes, addressed, before_hyperparams
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 def combination(
     options: Options, asked: Mapping[str, Any], adjusted: Mapping[str, Any]
 ) -> tuple[dict[str, Option], Nodes, Hyperparams]:
-    """One combination's component options, their settings before `hyperparams`, and the rule of that group."""
+    """One combination's component options, their settings before `hyperparams`, and the rule of that group.
+
+    Raises Misfit for an agent that cannot use the others by what their classes declare.
+    """
     benchmark = options.option("benchmark", asked["benchmark"])
     parts: dict[str, Option] = {}
     for group in COMPONENTS:
@@ -71,7 +75,7 @@ def _class_of(agent: Option) -> "type[Agent]":
 
 
 def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
-    """Raises ConfigError if the agent learns another kind of benchmark; the message names agents that do."""
+    """Raises Misfit if the agent learns another kind of benchmark; the message names agents that do."""
     if classes.learns(agent.target or "", benchmark.target or ""):
         return
     from plasticity_lab.benchmarks.benchmark import Benchmark
@@ -84,14 +88,14 @@ def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
         others = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
         able = [each.name for each in others if each.target and issubclass(kind, _class_of(each).learns)]
         right = f"agent={' or '.join(able)} learns them" if able else "no agent here learns them"
-    raise ConfigError(
+    raise Misfit(
         f"agent={agent.name} learns {learns.tasks_are}, and the tasks of benchmark={benchmark.name} are "
         f"{kind.tasks_are}; {right}."
     )
 
 
 def _check_provided(options: Options, agent: Option, part: Option) -> None:
-    """Raises ConfigError if the agent does not provide all that an option requires; names agents that do."""
+    """Raises Misfit if the agent does not provide all that an option requires; names agents that do."""
     missing = classes.lacks(agent.target or "", part.target or "")
     if not missing:
         return
@@ -99,7 +103,7 @@ def _check_provided(options: Options, agent: Option, part: Option) -> None:
     others = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
     able = [each.name for each in others if each.target and requires <= _class_of(each).provides]
     right = f"agent={' or '.join(able)} does" if able else "no agent here does"
-    raise ConfigError(
+    raise Misfit(
         f"{part.group}={part.name} requires of its agent {' and '.join(missing)}, and agent={agent.name} does not "
         f"provide it (`provides` of its class); {right}."
     )

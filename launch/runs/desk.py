@@ -1,7 +1,7 @@
 """Resolved runs: everything that can change a run's numbers, typed and checked, with the run's id."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,8 @@ class Desk:
 
     def __init__(self) -> None:
         self._checked: dict[str, Part] = {}
-        self._fit = set[tuple[int, ...]]()
+        self._fit = set[tuple[str | int, ...]]()
+        self._reads: dict[str, list[str]] = {}
 
     def part(self, group: str, name: str, target: str, settings: Mapping[str, Any]) -> Part:
         """The component's settings as science.  Raises ConfigError for a setting it does not have or cannot take."""
@@ -41,31 +42,38 @@ class Desk:
         return self._checked[key]
 
     def check_fit(self, parts: Mapping[str, Part]) -> None:
-        """Raises ConfigError if the agent cannot learn the benchmark, Misfit if an intervention has nothing to work on.
+        """Raises Misfit, with the first reason, if a component does not go with others.
 
         parts: made by this desk.
         """
-        _check_units(parts)
-        agent, benchmark = parts["agent"], parts["benchmark"]
-        key = (id(agent), id(benchmark))  # each distinct part is kept, and so is its id
-        if key in self._fit:
-            return
-        why = classes.objection((agent.target, agent.science), (benchmark.target, benchmark.science))
-        if why is not None:
-            names = f"agent={agent.science['name']} cannot learn benchmark={benchmark.science['name']}"
-            raise ConfigError(f"{names}: {why}.")
-        self._fit.add(key)
+        chosen = {address: (part.target, part.science) for address, part in parts.items()}
+        for address, part in parts.items():
+            groups = self._groups_read(part.target)
+            if not groups:
+                continue
+            read = [each for each in parts if each == address or group_of(each) in groups]
+            key = (address, *(id(parts[each]) for each in read))  # each distinct part is kept, and so is its id
+            if key in self._fit:
+                continue
+            found = classes.objection(address, {each: chosen[each] for each in read})
+            if found is not None:
+                why, named = found
+                refused = [each for each in read if group_of(each) in (named or groups)]
+                raise Misfit(_sentence(address, why, refused, parts))
+            self._fit.add(key)
+
+    def _groups_read(self, target: str) -> list[str]:
+        if target not in self._reads:
+            self._reads[target] = classes.objects_to(target)
+        return self._reads[target]
 
 
-def _check_units(parts: Mapping[str, Part]) -> None:
-    experts = "head" in parts and classes.has_experts(parts["head"].target)
-    for address, part in parts.items():
-        if not experts and classes.unit_kind_of(part.target) == "expert":
-            name = option_of(address) or part.science["name"]
-            raise Misfit(
-                f"intervention={name} works on experts, and head={parts['head'].science['name']} has none; "
-                "head=softmoe, expert_choice and token_choice have."
-            )
+def _sentence(address: str, why: str, others: Sequence[str], parts: Mapping[str, Part]) -> str:
+    """A refusal.  why: a component's words. others: the addresses of those that it read."""
+    own, *refused = dict.fromkeys(f"{group_of(each)}={parts[each].science['name']}" for each in (address, *others))
+    learns_not = group_of(address) == "agent" and [*map(group_of, others)] == ["benchmark"]
+    verb = "cannot learn" if learns_not else "does not go with"
+    return f"{own} {verb} {' and '.join(refused)}: {why}."
 
 
 class Misfit(ConfigError):

@@ -53,7 +53,7 @@ def resolved(options: Options, preset: Preset, typed: Sequence[str]) -> Resolved
     left_out: dict[str, None] = {}
     runs = merged(run for request in requests for run in runs_named(options, request, sources, left_out))
     if not runs and left_out:
-        raise ConfigError(next(iter(left_out)))
+        raise Misfit(next(iter(left_out)))
     without = [f"Left out of the sweep: {sentence}" for sentence in left_out]
     notes = [*repeated, *options.notes, *sources.notes(), *without, *remarks(runs)]
     return Resolved(runs, notes + unread(parse(typed, options.vocabulary).values, runs, settings), settings)
@@ -121,13 +121,16 @@ class Sources:
 def runs_named(options: Options, request: Request, sources: Sources, left_out: dict[str, None]) -> Iterator[Run]:
     """A run for each combination of choices, values, values found by `hyperparams`, and numbers; some may be equal.
 
-    left_out: gets a sentence for each combination with options that do not fit together. Raises Misfit instead if the
-    command names one head and one intervention.
+    left_out: gets the sentence of each combination with options that do not fit together.
     """
     desk, count = Desk(), 0
     for names in itertools.product(*request.choices.values()):
         asked = dict(zip(request.choices, names, strict=True)) | {"experiment": options.experiment}
-        parts, nodes, hyperparams = combination(options, asked, request.adjusted_by(asked))
+        try:
+            parts, nodes, hyperparams = combination(options, asked, request.adjusted_by(asked))
+        except Misfit as error:
+            left_out[str(error)] = None
+            continue
         swept = request.swept_by(asked)
         asked = {group: name for group, name in asked.items() if group not in COMPONENTS or COMPONENTS[group].science}
         pinned = [".".join(place) for place in places_of(swept, parts).values()]
@@ -138,8 +141,6 @@ def runs_named(options: Options, request: Request, sources: Sources, left_out: d
                 try:
                     desk.check_fit(chosen)
                 except Misfit as error:
-                    if len(request.choices["intervention"]) == 1 and len(request.choices["head"]) == 1:
-                        raise
                     left_out[str(error)] = None
                     continue
                 check_columns(chosen)

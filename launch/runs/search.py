@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from launch.runs.combinations import combination
-from launch.runs.desk import merged
+from launch.runs.desk import Misfit, merged
 from launch.runs.groups import Hyperparams
 from launch.runs.options import Options
 from launch.runs.presets import Preset
@@ -45,10 +45,17 @@ class Study:
         return len(self.request.numbers)
 
     def runs_of(self, values: Mapping[str, Any]) -> list[Run]:
-        """The runs of a trial, one for each seed.  values: setting → its value.  Raises ConfigError for a wrong one."""
+        """The runs of a trial, one for each seed.  values: setting → its value.
+
+        Raises ConfigError for a wrong value, Misfit for values that do not go together.
+        """
         request = replace(self.request, swept={**self.request.swept, **{key: [of] for key, of in values.items()}})
         sources = Sources(self.options, request.settings, request.numbers)
-        return list(runs_named(self.options, request, sources, {}))
+        left_out: dict[str, None] = {}
+        runs = list(runs_named(self.options, request, sources, left_out))
+        if left_out:
+            raise Misfit(next(iter(left_out)))
+        return runs
 
     @property
     def corners(self) -> list[dict[str, Any]]:

@@ -161,15 +161,6 @@ class Agent(Component, Generic[AnyBenchmark, AnyResource, AnyLearner]):
         """
         return cls.networks
 
-    def objection(self, benchmark: AnyBenchmark) -> str | None:
-        """The reason why this agent cannot learn this benchmark, although it learns benchmarks of that class. None if
-        it can.
-
-        Called before anything is queued. The returned words end the sentence "agent=x cannot learn benchmark=y:
-        <words>.".
-        """
-        return None
-
     def model(self, parts: Parts[AnyBenchmark], resource: AnyResource) -> Model:
         """The stacked network for the weights in a record. Raises ConfigError if the shapes do not fit."""
         raise NotImplementedError

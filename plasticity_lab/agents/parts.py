@@ -83,14 +83,9 @@ class Parts(Generic[AnyBenchmark]):
         network = cast(Network, self.components["network"][0])
         if "head" not in self:
             return network
-        head, first = self.one("head", Head), self.interventions[0]
-        if isinstance(head, MoE):
-            if head.experts < first.needs_experts:
-                raise ConfigError(
-                    f"By intervention.count there must be {first.needs_experts} experts or more (one stays when "
-                    f"others are pruned), and head.experts is {head.experts}; choose more, or a smaller count."
-                )
-            head = head.with_pruning() if first.prunes else head
+        head = self.one("head", Head)
+        if isinstance(head, MoE) and self.interventions[0].prunes:
+            head = head.with_pruning()
         return headed(network, head)
 
     @property

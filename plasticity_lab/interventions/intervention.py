@@ -13,6 +13,9 @@ from torch import Tensor
 
 from plasticity_lab.component import Component
 from plasticity_lab.interventions.now import Now, State, Tensors
+from plasticity_lab.networks.heads.head import Head
+from plasticity_lab.networks.heads.moe import MoE
+from plasticity_lab.others import Others
 from plasticity_lab.records.measures import Column
 
 EXAMPLES = "a finished task's examples"
@@ -63,7 +66,7 @@ class Intervention(Component):
     """Number of updates between calls of `every_n_updates`; None: never called. Structure: equal within a pack."""
 
     unit_kind: ClassVar[str | None] = None
-    """The kind of units (`Unit.kind`) that it works on. A network without such units is refused."""
+    """The kind of units (`Unit.kind`) that it works on. For expert, heads without experts are refused."""
 
     needs_experts: int = 0
     """The smallest number of experts of a head with experts. Structure."""
@@ -75,6 +78,7 @@ class Intervention(Component):
     """The columns of `measured`: columns of metrics.parquet in the rows of tasks, taken as a "value"."""
 
     floats_on_run_axis = True
+    objects_to = frozenset({"head"})
 
     @classmethod
     def composed(cls, members: Mapping[str, "Intervention"]) -> "Intervention":
@@ -96,6 +100,20 @@ class Intervention(Component):
             return True
         last_word = next(each for each in cls.__mro__ if {"needs_gradients", "after_step"} & vars(each).keys())
         return vars(last_word).get("needs_gradients", True)
+
+    def objection(self, others: Others) -> str | None:
+        """The head must have the experts that it works on. A subclass with its own objection asks this one too."""
+        if self.unit_kind != "expert":
+            return None
+        head = others.one("head", Head)
+        if not isinstance(head, MoE):
+            return "it works on experts, and this head has none; head=softmoe, expert_choice and token_choice have"
+        if head.experts < self.needs_experts:
+            return (
+                f"by intervention.count there must be {self.needs_experts} experts or more (one stays when others are "
+                f"pruned), and head.experts is {head.experts}; choose more, or a smaller count"
+            )
+        return None
 
     def first_after(self) -> Mapping[str, int]:
         """The setting that says after how many updates `every_n_updates` first does something, and its value.

@@ -50,9 +50,10 @@ class Choosing(Acting):
     """The same for bodies whose actions are choices."""
 
     learns = BodyBenchmark
+    objects_to = frozenset({"benchmark"})
 
-    def objection(self, benchmark):
-        return not_discrete(benchmark)
+    def objection(self, others):
+        return not_discrete(others.one("benchmark", BodyBenchmark))
 
 
 CHOICES = {

@@ -30,6 +30,7 @@ from plasticity_lab.interventions.intervention import TASK_BEGINS
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Network
 from plasticity_lab.networks.pixel_actor_critic import PixelActorCritic
+from plasticity_lab.others import Others
 from plasticity_lab.stacking.optimizer import Optimizer
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -57,11 +58,13 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
     learns = BodyBenchmark
     provides = frozenset({TASK_BEGINS, OBSERVED})
     measures = SAC_MEASURES
+    objects_to = frozenset({"benchmark"})
     networks = NETWORKS
     of_no_network = frozenset({NAME})
 
-    def objection(self, benchmark: BodyBenchmark) -> str | None:
+    def objection(self, others: Others) -> str | None:
         """Its actions are numbers, and it has one network and one memory for all bodies."""
+        benchmark = others.one("benchmark", BodyBenchmark)
         bodies = list(benchmark.outline().by_name.values())
         if reason := not_continuous(benchmark) or different_kinds(bodies):
             return reason

@@ -20,6 +20,7 @@ from plasticity_lab.benchmarks.bodies.stream import SegmentedTasks
 from plasticity_lab.diagnostics.view import OBSERVED
 from plasticity_lab.interventions.intervention import TASK_BEGINS
 from plasticity_lab.networks.model import Model
+from plasticity_lab.others import Others
 from plasticity_lab.stacking.run_axis import aligned
 
 VALUE_MEASURES = measures_of(
@@ -48,9 +49,11 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
     learns = BodyBenchmark
     provides = frozenset({TASK_BEGINS, OBSERVED})
     measures = VALUE_MEASURES
+    objects_to = frozenset({"benchmark"})
 
-    def objection(self, benchmark: BodyBenchmark) -> str | None:
+    def objection(self, others: Others) -> str | None:
         """It chooses among actions, has one network and one memory for all bodies, and adds later values to returns."""
+        benchmark = others.one("benchmark", BodyBenchmark)
         bodies = list(benchmark.outline().by_name.values())
         if reason := not_discrete(benchmark) or different_kinds(bodies):
             return reason

@@ -80,8 +80,8 @@ def test_of_shocks_it_is_said_which_are_not_given_and_which_not_measured(words, 
 def test_a_sweep_leaves_out_what_has_no_experts_and_a_word_alone_is_refused():
     found = resolve(["intervention=none,reset_experts"])
     assert {run.science["intervention"]["name"] for run in found.runs} == {"none"}
-    assert any("intervention=reset_experts works on experts, and head=flatten has none" in note for note in found.notes)
-    both = resolve(["intervention=none,prune_experts", "head=flatten,softmoe", "network=cnn"])
+    assert any("intervention=reset_experts does not go with head=flatten" in note for note in found.notes)
+    both = resolve(["intervention=none,prune_experts", "head=flatten,softmoe", "head.experts=3", "network=cnn"])
     assert len(both.runs) == 3
     for words in (["intervention=prune_experts"], ["intervention=[redo,reset_experts]"]):
         with pytest.raises(Exception, match="head=softmoe, expert_choice and token_choice have"):

@@ -12,11 +12,11 @@ from tests.helpers.acting import planted
     [
         ("agent/balancing", ["agent=balancing", "benchmark=permuted_mnist"], "agent=balancing, agent=auto, supervised"),
         ("agent/balancing", ["agent=supervised", "benchmark=one_body"], "agent=balancing or der or dqn or ppo, sac"),
-        ("agent/acting", ["agent=supervised", "benchmark=permuted_digits,one_body"], "agent=der or dqn, one_body"),
+        ("agent/acting", ["agent=supervised", "benchmark=one_body"], "agent=der or dqn, one_body"),
         (None, ["agent=experience_replay", "benchmark=permuted_digits"], "agent=experience_replay, supervised"),
         (
             None,
-            ["agent=experience_replay", "benchmark=split_digits,split_digits_joint"],
+            ["agent=experience_replay", "benchmark=split_digits_joint"],
             "split_digits_joint, agent=auto, no_replay",
         ),
         (None, ["agent=no_replay", "benchmark=classic_cycle"], "agent=no_replay, agent=auto"),
@@ -35,12 +35,12 @@ def test_an_agent_that_does_not_learn_such_tasks(tmp_path, planted_too, words, k
     [
         (["benchmark=mujoco"], ("halfcheetah", "6 numbers")),
         (["benchmark=classic_cycle", "benchmark.bodies=[cartpole,ant]"], ("ant", "8 numbers")),
-        (["benchmark=catch,slippery_ant"], ("ant", "8 numbers")),
+        (["benchmark=slippery_ant"], ("ant", "8 numbers")),
     ],
 )
 def test_an_agent_that_chooses_among_actions_refuses_a_body_that_is_moved_by_numbers(tmp_path, words, keys):
     where = planted(tmp_path, "agent/choosing")
     with pytest.raises(ConfigError) as caught:
         resolve([where, "agent=choosing", "network=mlp", *words])
-    named = ("agent=choosing", "benchmark=", *keys, "cartpole", "catch")
+    named = ("agent=choosing cannot learn benchmark=", *keys, "cartpole", "catch")
     assert all(key in str(caught.value) for key in named)
