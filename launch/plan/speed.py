@@ -87,6 +87,7 @@ class Calibration:
             speed.seconds(mode, width, cost.updates, cost.flops)
             + speed.forward_seconds(width, cost.forwards, cost.forward_flops)
             + speed.forward_seconds(width, cost.looks, cost.look_flops)
+            + speed.seconds("eager", width, cost.passes, cost.pass_flops)
             + width * sum(n * self.host_steps.get(name, HOST_STEP_SECONDS) for name, n in cost.host_steps.items())
             + (GRAPH_SECONDS * (cost.graphs - 1) if mode != "eager" else 0.0)
         )

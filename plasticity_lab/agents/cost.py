@@ -32,6 +32,7 @@ class Cost:
     parameters: parameters of its network.
     host_memory: bytes on the host, in addition to the device memory.
     forwards, forward_flops: forward passes without an update, and operations of one.
+    passes, pass_flops: forward and backward passes without a step, always eager, and operations of one.
     host_steps: environment → its steps.
     graphs: number of graphs compiled for it.
     kernels: whether our own kernels compute its updates, on a CPU.
@@ -57,6 +58,8 @@ class Cost:
     host_memory: Sequence[Share] = ()
     forwards: int = 0
     forward_flops: int = 0
+    passes: int = 0
+    pass_flops: int = 0
     host_steps: Mapping[str, int] = field(default_factory=dict)
     graphs: int = 1
     kernels: bool = False

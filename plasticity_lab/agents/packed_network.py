@@ -14,7 +14,7 @@ from torch import Tensor
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.update import BY_STEP, OF_BODY, Loss, TrainState, UpdateInputs, example_losses
 from plasticity_lab.diagnostics.view import View
-from plasticity_lab.interventions.now import Examples, LogLikelihood, Now
+from plasticity_lab.interventions.now import ComingData, Examples, LogLikelihood, Now
 from plasticity_lab.networks.model import Model, of_pixels
 from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.records.measures import of_network
@@ -159,15 +159,15 @@ class PackedNetwork:
         if every is not None and updates and self.updates % every == 0:
             self.kept = self.intervention.every_n_updates(self._now())
 
-    def begin_task(self, task: int) -> None:
+    def begin_task(self, task: int, coming: ComingData | None = None) -> None:
         """Work of intervention and optimizer before a task's first update, on active parameters. Does nothing for the
-        first task.
+        first task. coming: the task's data, for interventions that need them.
         """
         if task == 0:
             return
         if self.intervention.restarts_agent:
             self._restart_moments()
-        self.kept = self.intervention.before_task(self._now(task=task))
+        self.kept = self.intervention.before_task(self._now(task=task, coming=coming))
 
     def end_task(
         self, task: int, examples: Examples | None = None, log_likelihood: LogLikelihood | None = None

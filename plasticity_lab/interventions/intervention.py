@@ -22,6 +22,8 @@ EXAMPLES = "a finished task's examples"
 """In `Intervention.requires`: it reads the examples of the task that has ended."""
 TASK_BEGINS = "when a task begins"
 """In `Intervention.requires`: it has a method `before_task`."""
+COMING = "the examples of a task that begins"
+"""In `Intervention.requires`: its method `before_task` reads `now.coming`."""
 Value = TypeVar("Value")
 
 
@@ -122,6 +124,13 @@ class Intervention(Component):
         """
         return {} if self.every is None else {"every": self.every}
 
+    def passes(self, examples: int) -> tuple[int, int]:
+        """The batches of `now.coming` at the beginning of a task with that many examples, and the size of a batch.
+
+        Plans estimate the cost of these passes. (0, 0) if it does not read the coming task's data.
+        """
+        return 0, 0
+
     def start(self, now: Now) -> State:
         """The state before the first update."""
         return {}
@@ -208,6 +217,11 @@ class Composed(Intervention):
     def first_after(self) -> dict[str, int]:
         """The settings of all members."""
         return self._prefixed(lambda _, member: member.first_after())
+
+    def passes(self, examples: int) -> tuple[int, int]:
+        """The batches of all members, and the size of the largest."""
+        batches, sizes = zip(*(member.passes(examples) for member in self.members.values()), strict=True)
+        return sum(batches), max(sizes)
 
     def start(self, now: Now) -> State:
         """The states of all members."""

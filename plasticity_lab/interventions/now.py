@@ -3,8 +3,8 @@
 Legend: K runs, B examples, E slices, * the shape of one example at a unit.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from torch import Tensor
 
@@ -21,6 +21,20 @@ LogLikelihood = Callable[[Tensors, Tensor], Tensor]
 """(outputs, name → (K, B, O); answers) → the logarithm of the answers' likelihood, (K, B)."""
 
 
+class ComingData(Protocol):
+    """The data of the task that begins, before its first update. Only agents that provide `COMING` have them."""
+
+    def gradients(self, parameters: Tensors, batch: int, most: int | None = None) -> Iterator[Tensors]:
+        """The gradients of the agent's loss, one batch after another: name → (K, ...) like the parameters.
+
+        A batch's loss is the mean over its examples, without penalties, in evaluation mode: randomised activations have
+        their mean slope, and no statistics change. Each run's stream_seed decides the order of its examples.
+        parameters: the parameters at which the gradients are taken. batch: examples of a batch; the last batch may have
+        fewer. most: the largest number of examples; None: all.
+        """
+        ...
+
+
 class Now(NamedTuple):
     """The arguments of an intervention's methods. A field that a method does not receive keeps its default.
 
@@ -34,6 +48,7 @@ class Now(NamedTuple):
     weights (B,): the weight of each row of the batch in a mean over examples; 0 for padding rows; None: equal.
     task: the position of the task that begins or has ended.
     examples, log_likelihood: the data and likelihood of the ended task, if the agent provides them.
+    coming: in `before_task`, the data of the task that begins, if the agent provides them.
     activation: the settings of the activation on the run axis, and body: the active environment, None if there is only
         one; both for `Model.forward`.
     targets: outside of an update, the parameters of target networks, like `parameters`. They may be changed in place;
@@ -55,6 +70,7 @@ class Now(NamedTuple):
     task: int = 0
     examples: Examples | None = None
     log_likelihood: LogLikelihood | None = None
+    coming: ComingData | None = None
     activation: Tensors = {}
     body: str | None = None
     targets: Sequence[Tensors] = ()

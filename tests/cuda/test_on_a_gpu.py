@@ -16,7 +16,7 @@ from launch.work.process import free_memory, ran_out_of_memory
 from plasticity_lab.agents import compiled
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.workload import Packed, Workload
-from tests.helpers.packs import choice, differing, images, interventions_anywhere, run, trained
+from tests.helpers.packs import choice, differing, images, interventions_under, run, trained
 
 NO_GPU = "torch can use no GPU here (torch.cuda.is_available() is false); these tests need one."
 pytestmark = [pytest.mark.cuda, pytest.mark.skipif(not torch.cuda.is_available(), reason=NO_GPU)]
@@ -118,7 +118,7 @@ LOOKS_EACH_TIME = {"continual_backprop", "snr"}
 
 
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
-@pytest.mark.parametrize("name", sorted(set(interventions_anywhere()) - LOOKS_EACH_TIME))
+@pytest.mark.parametrize("name", sorted(set(interventions_under("supervised")) - LOOKS_EACH_TIME))
 def test_steps_ask_the_host_for_nothing(name, monkeypatch):
     take = SupervisedLearner._take
 

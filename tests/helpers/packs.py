@@ -60,10 +60,11 @@ def choice(group: str, name: str) -> tuple[str, dict[str, Any]]:
     return content["_target_"], {key: deepcopy(value) for key, value in content.items() if key not in NOT_SETTINGS}
 
 
-def interventions_anywhere() -> list[str]:
-    """Those of conf/intervention that need no particular kind of units."""
-    names = choices("intervention")
-    return [name for name in names if getattr(load(choice("intervention", name)[0]), "unit_kind", None) is None]
+def interventions_under(agent: str) -> list[str]:
+    """The options of conf/intervention that need no particular kind of units, and that the agent does not refuse."""
+    provided = load(choice("agent", agent)[0]).provides
+    classes = {name: load(choice("intervention", name)[0]) for name in choices("intervention")}
+    return [name for name, of in classes.items() if of.unit_kind is None and of.requires <= provided]
 
 
 @cache

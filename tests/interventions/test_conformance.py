@@ -10,7 +10,6 @@ from plasticity_lab import component
 from plasticity_lab.agents.supervised.step import log_likelihood
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.interventions.intervention import EXAMPLES
 from plasticity_lab.interventions.now import Now
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.device import run_keys
@@ -24,7 +23,7 @@ from tests.helpers.packs import (
     choices,
     differing,
     images,
-    interventions_anywhere,
+    interventions_under,
     needs_compiler,
     run,
     trained,
@@ -46,7 +45,8 @@ BUSY = {
 VARIANTS."""
 VARIANTS = {"ewc_by_batch": "ewc"}
 """Cases beside the files of conf/: one of these with other settings, by which it computes another way."""
-OPTIONS = (*interventions_anywhere(), *VARIANTS)
+OPTIONS = (*interventions_under("supervised"), *VARIANTS)
+UNDER_PPO = pytest.mark.parametrize("name", [*interventions_under("ppo"), *VARIANTS])
 DRAWN = [(name, AGENTS[number % len(AGENTS)]) for number, name in enumerate(OPTIONS)]
 """Each intervention under one of the value agents, in turn: what is slow is tested of these pairs."""
 PAIRS = [
@@ -70,6 +70,11 @@ def busy(name: str) -> tuple[str, dict]:
     """An intervention's class, and settings at which it does something in a few updates."""
     target, settings = choice("intervention", VARIANTS.get(name, name))
     return target, settings | BUSY.get(name, {})
+
+
+def lacks(option: str, agent: str) -> bool:
+    """Whether an agent does not provide everything that an intervention requires."""
+    return not component.load(busy(option)[0]).requires <= component.load(choice("agent", agent)[0]).provides
 
 
 def counts_resets(name: str) -> bool:
@@ -115,11 +120,13 @@ def words_of(name: str) -> list[str]:
 
 
 @pytest.mark.walk(1)
+@UNDER_PPO
 def test_under_ppo_packed_alone_and_resumed_are_the_same(name):
     tenants.hold(*words_of(name), "seed=1,2", stops=[1, 2])
 
 
 @pytest.mark.walk(6)
+@UNDER_PPO
 def test_only_what_is_active_changes(name):
     """While one of two bodies is trained, the other's layers, moments and what is kept of its units stand still."""
     learner, chunks = begun(tenants.packs_of(*words_of(name), "seed=0"))
@@ -154,7 +161,7 @@ def words_of_values(agent: str, name: str) -> list[str]:
 @pytest.mark.walk(1)
 @pytest.mark.parametrize(("option", "agent"), PAIRS)
 def test_under_value_agents_packed_alone_and_resumed_are_the_same(option, agent):
-    if EXAMPLES in component.load(busy(option)[0]).requires:
+    if lacks(option, agent):
         with pytest.raises(ConfigError, match=f"intervention={VARIANTS.get(option, option)}.*agent={agent}"):
             tenants.packs_of(*words_of_values(agent, option))
         return
@@ -175,6 +182,7 @@ def test_compiled_a_run_is_the_same_alone_and_in_packs_of_several_widths(name, n
 @pytest.mark.only(3)
 @needs_compiler
 @pytest.mark.slow
+@UNDER_PPO
 def test_compiled_under_ppo_a_run_is_the_same_alone_packed_and_resumed(name):
     tenants.hold(*words_of(name), "seed=1,2", compiled=True, stops=[1, 2])
 
@@ -184,9 +192,17 @@ def test_compiled_under_ppo_a_run_is_the_same_alone_packed_and_resumed(name):
 @pytest.mark.slow
 @pytest.mark.parametrize(("option", "agent"), DRAWN)
 def test_compiled_under_value_agents_a_run_is_the_same_alone_packed_and_resumed(option, agent):
-    if EXAMPLES in component.load(busy(option)[0]).requires:
+    if lacks(option, agent):
         pytest.skip("it is refused under these agents")
     tenants.hold(*words_of_values(agent, option), "seed=1,2", compiled=True, stops=[2])
+
+
+class Coming:
+    """The data of a task, of which every gradient is one."""
+
+    def gradients(self, parameters, batch, most=None):
+        """One batch."""
+        yield {name: torch.ones_like(value) for name, value in parameters.items()}
 
 
 def test_the_verbs_keep_the_shapes_and_the_run_axis(name):
@@ -210,7 +226,7 @@ def test_the_verbs_keep_the_shapes_and_the_run_axis(name):
     now = now._replace(moments=moments, hidden=hidden, gradients=gradients, keys=keys, count=torch.tensor(0))
     state = pack[0].after_step(now)
     state = pack[0].every_n_updates(now._replace(state=state, updates=pack[0].every or 1))
-    state = pack[0].before_task(now._replace(state=state, task=1))
+    state = pack[0].before_task(now._replace(state=state, task=1, coming=Coming()))
     batch = torch.ones(3, 4, 64), torch.zeros(3, 4, dtype=torch.int64)
     state = pack[0].after_task(now._replace(state=state, examples=lambda most: iter([batch])))
     assert {key: (value.shape, value.dtype) for key, value in state.items()} == shapes

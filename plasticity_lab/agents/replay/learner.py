@@ -45,7 +45,7 @@ class GroupsLearner(SupervisedLearner):
         replayed: int = 0,
     ) -> None:
         super().__init__(parts, model, image_set, device, compiled)
-        self.benchmark, self.stream_seeds, self.own_seeds = parts.benchmark, parts.stream_seeds, parts.init_seeds
+        self.benchmark, self.own_seeds = parts.benchmark, parts.init_seeds
         self.memory, self.per_task, self.replayed = memory, per_task, replayed
         scores = scores_of(model, self.pixels)
         self.scores = Compiled(scores, ("scores of groups", *self.same), reads=range(8)) if compiled else scores
@@ -65,7 +65,14 @@ class GroupsLearner(SupervisedLearner):
         self.memory_KM = self._memory(task.position)
         self._replays = -1, self.memory_KM
         if fresh:
-            self.network.begin_task(task.position)
+            self.network.begin_task(task.position, self._coming(task))
+
+    def _batch(self, at_KB: Tensor) -> tuple[Tensor, Tensor]:
+        """New images of the task by each run's indices, without images of the memory: floats (K, B, D), labels."""
+        images_KN = torch.from_numpy(self.images_KN).to(self.device)
+        return self.pixels.scaled(self.images[0][torch.gather(images_KN, 1, at_KB)]), torch.gather(
+            self.labels, 1, at_KB
+        )
 
     def _scored(self, task: Task, parameters: Mapping[str, Tensor], factor: Tensor | None = None) -> Evaluation:
         """Accuracies of some parameters on the task's held-out images in evaluation mode, (K,).

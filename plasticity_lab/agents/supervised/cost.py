@@ -20,7 +20,9 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
     """Steps, operations and bytes of one run."""
     benchmark = parts.benchmark
     pixels = prod(images.train_images.shape[1:])
-    held_out = len(benchmark.lesson(images, parts.stream_seeds[0], 0).held_out)
+    lesson = benchmark.lesson(images, parts.stream_seeds[0], 0)
+    held_out = len(lesson.held_out)
+    batches, batch = parts.interventions[0].passes(len(lesson.images))
     # The floats of one evaluation batch with all activations, counted twice as a margin.
     between = sum(prod(unit.produced) for unit in model.units)
     floats = 2 * AT_ONCE * (pixels + between)
@@ -47,6 +49,8 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
         # The pairs, and the untrained network on every task; the usual evaluations are too few to count.
         forwards=((pairs + benchmark.tasks if pairs else 0) + seen) * -(-held_out // AT_ONCE),
         forward_flops=2 * AT_ONCE * work if pairs or seen else 0,
+        passes=batches * (benchmark.tasks - 1),
+        pass_flops=flops_of(model, batch),
         looks=PASSES * seen,
         look_flops=2 * PROBE * work if seen else 0,
         looked=COLUMNS * seen,

@@ -18,6 +18,7 @@ from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.evenly_spread import evenly_spread, probe_of
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.supervised.coming import ComingImages
 from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for
 from plasticity_lab.agents.supervised.perturbed import Perturbed
 from plasticity_lab.agents.supervised.score import AT_ONCE, HeldOut, HeldOutUnmoved, indices, score_of
@@ -50,7 +51,7 @@ class SupervisedLearner:
     def __init__(self, parts: Parts, model: Model, image_set: ImageSet, device: torch.device, compiled: bool) -> None:
         benchmark = parts.benchmark
         self.image_set, self.device, self.runs = image_set, device, len(parts.init_seeds)
-        self.max_images = benchmark.max_images
+        self.max_images, self.stream_seeds = benchmark.max_images, parts.stream_seeds
         on_cpu = device.type == "cpu"
         last = on_cpu and parts.kernels and isinstance(model.network, Encoder)
         self.pixels = Pixels(image_set, benchmark.normalise, device, channels_last=last)
@@ -89,7 +90,7 @@ class SupervisedLearner:
         )
         self.offsets = torch.arange(self.runs, device=self.device) * (self.max_images if len(self.images) > 1 else 0)
         if fresh:
-            self.network.begin_task(task.position)
+            self.network.begin_task(task.position, self._coming(task))
 
     def advance(self, chunk: Chunk) -> Rows:
         """Takes the chunk's steps. Their measurements stay on the device until the end of the chunk.
@@ -195,6 +196,16 @@ class SupervisedLearner:
         """Some of the current task's training images: (K, E, D) floats and labels (K, E).  at (E,)."""
         x_KED = self.pixels.scaled(self.images[:, at]).expand(self.runs, -1, -1)
         return x_KED, self.labels[:, at].expand(self.runs, -1)
+
+    def _coming(self, task: Task) -> ComingImages:
+        """The task's training images, for interventions that read them before they are learned."""
+        loss, seeds = cross_entropy_of(self.network.model), self.stream_seeds
+        return ComingImages(loss, self.network, self._batch, self.labels.shape[1], seeds, task.position)
+
+    def _batch(self, at_KB: Tensor) -> tuple[Tensor, Tensor]:
+        """Training images of the current task by each run's indices: (K, B, D) floats and labels (K, B)."""
+        images_KBD = self.images.flatten(0, 1)[at_KB + self.offsets[:, None]]
+        return self.pixels.scaled(images_KBD), torch.gather(self.labels.expand(self.runs, -1), 1, at_KB)
 
     def _held_out(self, task: Task, most: int) -> Iterable[tuple[Tensor, Tensor]]:
         """A task's held-out images for a diagnostic."""
