@@ -25,9 +25,10 @@ class Spectral(Intervention):
     """strength · Σ over layers of (σᵖ − 1)² + ‖b‖²ᵖ, per run, in the loss; σ is the largest singular value of W.
 
     p is `power`. A convolution's W is the matrix from a patch to the channels; each expert has a separate W. If a layer
-    is normalised, its scale is a diagonal matrix with σ = max |scale|, and its shift is another bias. A router has no
-    bias. Learned parameters of an activation are excluded. σ is found by the power method. The state holds the
-    estimated direction (K, O) of the largest stretch of each layer's W, and each update moves it by one iteration.
+    is normalised, its scale is a diagonal matrix with σ = max |scale|, and its shift (if it has one) is another bias. A
+    router has no bias. Learned parameters of an activation are excluded. σ is found by the power method. The state
+    holds the estimated direction (K, O) of the largest stretch of each layer's W, and each update moves it by one
+    iteration.
     Source: Lewandowski et al. 2024, with p = 2.
     """
 
@@ -69,8 +70,9 @@ class Spectral(Intervention):
             if bias is not None:
                 total = total + self._near_zero(bias)
             if f"{name}.scale" in now.parameters:
-                scale, shift = now.parameters[f"{name}.scale"], now.parameters[f"{name}.shift"]
-                total = total + self._near_one(*_largest(scale)) + self._near_zero(shift)
+                total = total + self._near_one(*_largest(now.parameters[f"{name}.scale"]))
+            if f"{name}.shift" in now.parameters:
+                total = total + self._near_zero(now.parameters[f"{name}.shift"])
         return now.settings["strength"] * total
 
     def after_step(self, now: Now) -> State:

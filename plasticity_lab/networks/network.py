@@ -15,9 +15,9 @@ from plasticity_lab.component import Component
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.noisy import StackedNoisyLinear
-from plasticity_lab.stacking.normed import StackedNormed
+from plasticity_lab.stacking.normed import StackedNormed, StackedRMSNormed
 
-NORMS = ("none", "layer")
+NORMS = ("none", "layer", "rms")
 WITHOUT_GAIN = ("default", "lecun", "xavier", "variance_scaling")
 """First weights that do not depend on the activation that follows."""
 
@@ -245,7 +245,9 @@ class Network(Component):
 
     def normed(self, layer: StackedLinear | StackedConv2d | StackedNoisyLinear) -> Layer:
         """A layer that an activation follows, with the normalisation that `norm` adds."""
-        return StackedNormed(layer.name, layer) if self.norm == "layer" else layer
+        if self.norm == "none":
+            return layer
+        return (StackedNormed if self.norm == "layer" else StackedRMSNormed)(layer.name, layer)
 
     def forward(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str

@@ -1,13 +1,13 @@
-"""K layers in one tensor, each followed by layer normalisation.
+"""K layers in one tensor, each followed by a normalisation: layer normalisation, or by the root mean square.
 
 Legend: K runs, B examples, O units or channels, N numbers of one example behind the layer (O, or O·H'·W'), R rows with
 the same scale (B, or B·H'·W').
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, TypeVar, cast, overload
+from typing import Any, ClassVar, TypeVar, cast, overload
 
 import numpy as np
 import torch
@@ -39,6 +39,8 @@ class StackedNormed:
 
     name: str
     layer: StackedLinear | StackedConv2d | StackedNoisyLinear | StackedTokenSum
+    parts: ClassVar[Sequence[str]] = ("scale", "shift")
+    """The parameters of the normalisation, (K, 1, O) each."""
 
     def __post_init__(self) -> None:
         if self.layer.name != self.name:
@@ -67,7 +69,7 @@ class StackedNormed:
     @property
     def size(self) -> int:
         """Parameters of one run."""
-        return self.layer.size + 2 * self.outputs
+        return self.layer.size + len(self.parts) * self.outputs
 
     @property
     def work(self) -> int:
@@ -80,8 +82,8 @@ class StackedNormed:
 
     def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
         """One run's first parameters, float32: the layer's; scale (1, O), ones; shift (1, O), zeros."""
-        shape = 1, self.outputs
-        own = {f"{self.name}.scale": np.ones(shape, np.float32), f"{self.name}.shift": np.zeros(shape, np.float32)}
+        shape, first = (1, self.outputs), {"scale": np.ones, "shift": np.zeros}
+        own = {f"{self.name}.{part}": first[part](shape, np.float32) for part in self.parts}
         return self.layer.start(draw, init, gain) | own
 
     def squares(self, parameters: Mapping[str, Tensor], h: Tensor, delta: Tensor) -> dict[str, Tensor]:
@@ -89,25 +91,44 @@ class StackedNormed:
 
         h: the output of the layer itself, (K, B, O, *); delta: the gradient by the output of the normalisation.
         """
-        rows = standardised(h.movedim(2, -1).flatten(2)).view(*h.shape[:2], -1, self.outputs)
+        rows = self.normalised(h.movedim(2, -1).flatten(2)).view(*h.shape[:2], -1, self.outputs)
         delta_rows = delta.movedim(2, -1).reshape(rows.shape)
         each = [
             [
-                part.sum(dim=1).square().sum(dim=0, keepdim=True)
-                for part in (delta_rows[run] * rows[run], delta_rows[run])
+                gradient.sum(dim=1).square().sum(dim=0, keepdim=True)
+                for gradient in (delta_rows[run] * rows[run], delta_rows[run])[: len(self.parts)]
             ]
             for run in range(len(h))
         ]
-        scale, shift = (torch.stack(of) for of in zip(*each, strict=True))
-        return {f"{self.name}.scale": scale, f"{self.name}.shift": shift}
+        stacked = (torch.stack(of_part) for of_part in zip(*each, strict=True))
+        return {f"{self.name}.{part}": of_part for part, of_part in zip(self.parts, stacked, strict=True)}
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, noise_KN: Tensor | None = None) -> Tensor:
         """x (K, B, ...) → (K, B, ...).  noise: the random numbers of the layer within."""
         made = self.layer(parameters, x) if noise_KN is None else self.layer(parameters, x, noise_KN)
         h = made.movedim(2, -1)  # channels last, as convolutions leave them in memory
-        rows_KRO = standardised(h.flatten(2)).view(h.shape[0], -1, self.outputs)
-        scale, shift = (_at_each_row(parameters[f"{self.name}.{kind}"], rows_KRO) for kind in ("scale", "shift"))
-        return (rows_KRO * scale + shift).view(h.shape).movedim(-1, 2)
+        rows_KRO = self.normalised(h.flatten(2)).view(h.shape[0], -1, self.outputs)
+        scale, *shift = (_at_each_row(parameters[f"{self.name}.{part}"], rows_KRO) for part in self.parts)
+        scaled = rows_KRO * scale
+        return (scaled + shift[0] if shift else scaled).view(h.shape).movedim(-1, 2)
+
+    def normalised(self, x_KBN: Tensor) -> Tensor:
+        """The numbers of each example behind the layer, normalised.  x (K, B, N) → like x."""
+        return standardised(x_KBN)
+
+
+@dataclass(frozen=True)
+class StackedRMSNormed(StackedNormed):
+    """A stacked layer, followed by the division of each example by its root mean square (Zhang & Sennrich 2019, eq. 4).
+
+    The mean is not subtracted, and there is no shift: each unit or channel has a scale alone, `<name>.scale`.
+    """
+
+    parts = ("scale",)
+
+    def normalised(self, x_KBN: Tensor) -> Tensor:
+        """Each example divided by its root mean square.  x (K, B, N) → like x."""
+        return x_KBN / (_mean_at_each_place(x_KBN * x_KBN) + EPSILON).sqrt()
 
 
 def standardised(x_KBN: Tensor) -> Tensor:

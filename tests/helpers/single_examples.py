@@ -56,7 +56,7 @@ HEADS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "token_choice": ("token_choice", {"experts": 2, "capacity": 0.5, "importance_loss": 0.1}),
 }
 """Each choice of conf/head, and those of its settings that change which layers there are."""
-NORMS = ("none", "layer")
+NORMS = ("none", "layer", "rms")
 NOISES = (None, Noise(0.3))
 ACTIVATIONS = ("relu", "leaky_relu", "prelu", "crelu", "swiglu")
 

@@ -1,9 +1,9 @@
-"""Layer normalisation as an option of every network: the formula, the bits in packs, and that ids do not see it."""
+"""Normalisation as an option of every network: the formulas, the bits in packs, and that ids do not see it."""
 
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import layer_norm
+from torch.nn.functional import layer_norm, rms_norm
 
 from launch.command import resolve
 from plasticity_lab.activations.relu import ReLU
@@ -17,7 +17,7 @@ from plasticity_lab.networks.units import forget, start_anew
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
-from plasticity_lab.stacking.normed import StackedNormed
+from plasticity_lab.stacking.normed import EPSILON, StackedNormed, StackedRMSNormed
 from tests.helpers.networks import classifier
 from tests.helpers.packs import CPU, choice, choices, differing, images, run, trained
 
@@ -35,28 +35,31 @@ def drawn(name: str, *shape: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("outputs", [1, 7, 8])
 @pytest.mark.parametrize("kind", ["linear", "conv"])
-def test_a_normalised_layer_and_its_gradients_are_those_of_pytorchs_layer_norm(kind, outputs):
+@pytest.mark.parametrize("norm", [StackedNormed, StackedRMSNormed])
+def test_a_normalised_layer_and_its_gradients_are_pytorchs(norm, kind, outputs):
     plain = (
         StackedLinear("another", 12, outputs)
         if kind == "linear"
         else StackedConv2d("another", (2, 6, 5), outputs, 3, "valid")
     )
-    layer = StackedNormed("own", plain)
+    layer = norm("own", plain)
     draw = host_stream(0, "start")
     runs = [layer.start(draw, "default", 1.0) for _ in range(3)]
     parameters = {name: torch.from_numpy(np.stack([of[name] for of in runs])) for name in runs[0]}
-    assert set(parameters) == {"own.weight", "own.bias", "own.scale", "own.shift"}
-    assert layer.size == plain.size + 2 * outputs
-    parameters["own.scale"] += drawn("scale", 3, 1, outputs)
-    parameters["own.shift"] += drawn("shift", 3, 1, outputs)
+    parts = ("scale", "shift") if norm is StackedNormed else ("scale",)
+    assert set(parameters) == {f"own.{part}" for part in ("weight", "bias", *parts)}
+    assert layer.size == plain.size + len(parts) * outputs
+    for part in parts:
+        parameters[f"own.{part}"] += drawn(part, 3, 1, outputs)
     x = drawn("x", 3, 4, 12) if kind == "linear" else drawn("x", 3, 4, 2, 6, 5)
     weights = drawn("weights", *layer(parameters, x).shape)
 
     def as_pytorch(own: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         h = layer.layer(own, x)
-        rows = layer_norm(h.flatten(2), (h[0, 0].numel(),)).view_as(h)
-        scale, shift = (own[f"own.{name}"].view(3, 1, outputs, *[1] * (h.dim() - 3)) for name in ("scale", "shift"))
-        return rows * scale + shift
+        of_pytorch, numbers = {StackedNormed: layer_norm, StackedRMSNormed: rms_norm}[norm], (h[0, 0].numel(),)
+        rows = of_pytorch(h.flatten(2), numbers, eps=EPSILON).view_as(h)
+        scale, *shift = (own[f"own.{part}"].view(3, 1, outputs, *[1] * (h.dim() - 3)) for part in parts)
+        return rows * scale + shift[0] if shift else rows * scale
 
     def gradients(forward):
         own = {name: value.clone().requires_grad_() for name, value in parameters.items()}
@@ -69,10 +72,12 @@ def test_a_normalised_layer_and_its_gradients_are_those_of_pytorchs_layer_norm(k
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=2e-5)
 
 
-def hold(network: str, packs: dict[int, tuple[int, ...]], activation: str = "rand_smooth_leaky", **how) -> None:
+def hold(
+    network: str, packs: dict[int, tuple[int, ...]], activation: str = "rand_smooth_leaky", norm: str = "layer", **how
+) -> None:
     """Our run alone has the bits that it has at those places of packs of those widths, and resumed."""
     settings = {"images": 36, "batch_size": 13, "normalise": "half", "tasks": 2}
-    settings["network"] = {"name": network, "norm": "layer"} | SMALL[network]
+    settings["network"] = {"name": network, "norm": norm} | SMALL[network]
 
     def of(seed: int, lr: float) -> dict:
         return run(seed, activation, optimizer={"lr": lr}, **settings)
@@ -87,9 +92,10 @@ def hold(network: str, packs: dict[int, tuple[int, ...]], activation: str = "ran
             assert not differing(alone, of_pack.of(place)), f"place {place} of {runs}"
 
 
+@pytest.mark.parametrize("norm", ["layer", "rms"])
 @pytest.mark.parametrize("network", SMALL)
-def test_a_normalised_run_is_the_same_alone_packed_and_resumed(network):
-    hold(network, {2: (1,), 3: (0, 2), 8: (0, 5)})
+def test_a_normalised_run_is_the_same_alone_packed_and_resumed(network, norm):
+    hold(network, {2: (1,), 3: (0, 2), 8: (0, 5)}, norm=norm)
 
 
 @pytest.mark.parametrize("activation", ["crelu", "deep_fourier", "prelu", "swiglu"])
@@ -102,7 +108,7 @@ def test_every_network_can_have_it_and_refuses_other_words(network):
     target, settings = choice("network", network)
     assert settings["norm"] == "none"
     assert build("network", network, target, settings | {"norm": "layer"}).norm == "layer"
-    with pytest.raises(ConfigError, match=r"network\.norm.*'batch'.*none, layer"):
+    with pytest.raises(ConfigError, match=r"network\.norm.*'batch'.*none, layer, rms"):
         build("network", network, target, settings | {"norm": "batch"})
 
 
