@@ -17,7 +17,7 @@ from launch.packs.progress import reached
 from launch.runs.groups import COMPONENTS, DIAGNOSTICS
 from launch.wording import counted, some
 from plasticity_lab.records.checkpoint import latest_epoch, load_checkpoint
-from plasticity_lab.records.damage import DamagedFile, read_fields, write_mapping
+from plasticity_lab.records.damage import DamagedFile, read_as, write_mapping
 from plasticity_lab.records.kinds import goes_on, sort_of
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.settings import Settings
@@ -25,7 +25,6 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import UNKNOWN, other_code
 from plasticity_lab.run import Run
 
-_FIELDS = {"kind": str, "mode": str, "width": int}
 _ADVICE = "its checkpoint says the same"
 
 
@@ -50,10 +49,9 @@ def write_binding(store: Store, pack: str, binding: Binding) -> None:
 def written_binding(store: Store, pack: str) -> Binding | None:
     """The binding in a pack's file, even if the pack has not begun; None if no file can be read.  Raises StoreError."""
     try:
-        value = read_fields(store.binding(pack), _FIELDS, _ADVICE)
+        return read_as(Binding, store.binding(pack), _ADVICE)
     except DamagedFile:
         return None
-    return None if value is None else Binding(value["kind"], value["mode"], value["width"])
 
 
 def binding_of(store: Store, pack: Pack) -> Binding | None:

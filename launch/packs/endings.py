@@ -7,13 +7,10 @@ from launch.packs.lease_files import LeaseFiles
 from launch.packs.leases import clear_leases
 from launch.packs.run_claims import clear_claims
 from plasticity_lab.records.checkpoint import clear_pack
-from plasticity_lab.records.damage import DamagedFile, read_fields, write_mapping
+from plasticity_lab.records.damage import DamagedFile, read_as, write_mapping
 from plasticity_lab.records.store import Store
 
 UNKNOWN, REPLACED = "unknown", "replaced"
-_FIELDS = {"status": str, "error": str | None, "diverged": int | None, "seconds": int | float | None}
-_EARLIER = {"error": None, "diverged": None, "seconds": None}
-"""Earlier versions left out fields without a value."""
 _ADVICE = "its pack counts as ended, and the records of its runs say how"
 
 
@@ -36,17 +33,10 @@ class Ending:
         """Whether the records of its runs say failed."""
         return self.status == "failed"
 
-    def as_json(self) -> dict[str, object]:
-        """The content of its file, without the runs and the lease."""
-        return asdict(self)
-
 
 def read_ending(store: Store, pack: str) -> Ending | None:
     """How a pack ended; None if it has not.  Raises DamagedFile; StoreError if the disk does not answer."""
-    value = read_fields(store.done(pack), _FIELDS, _ADVICE, _EARLIER)
-    if value is None:
-        return None
-    return Ending(value["status"], value["error"] or "", value["diverged"] or 0, value["seconds"])
+    return read_as(Ending, store.done(pack), _ADVICE)
 
 
 def ending_of(store: Store, pack: str) -> Ending | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from launch.packs.owner import MEMORY, Kills, Owner, is_dead_here
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.damage import DamagedFile, read_mapping
+from plasticity_lab.records.damage import DamagedFile, object_of, read_as, read_mapping
 from plasticity_lab.records.files import disk_errors, names, server_time
 from plasticity_lab.records.store import Store
 
@@ -74,7 +74,7 @@ class LeaseFiles:
         try:
             value = read_mapping(path, "")
             if value is not None:
-                return [Owner.from_json(value.get("owner"))]
+                return [object_of(Owner, value.get("owner"))]
         except (DamagedFile, ValueError):
             return []
         epochs = sorted(epoch for name, epoch in self._all() if name == pack)
@@ -126,23 +126,21 @@ class LeaseFiles:
     def owner(self, pack: str, epoch: int) -> Owner | None:
         """The maker of a lease; None if the lease is gone or does not name it.  Raises StoreError."""
         if (pack, epoch) not in self._owners:
-            path = self.store.lease(pack, epoch)
+            owner = None
             try:
-                value = read_mapping(path, _ADVICE)
-                if value is None:
+                owner = read_as(Owner, self.store.lease(pack, epoch), _ADVICE)
+                if owner is None:
                     return None
-                self._owners[pack, epoch] = Owner.from_json(value)
-            except (DamagedFile, ValueError) as error:
-                damage = error if isinstance(error, DamagedFile) else DamagedFile(path, str(error), _ADVICE)
-                self.damaged.append(damage)
-                self._owners[pack, epoch] = None
+            except DamagedFile as error:
+                self.damaged.append(error)
+            self._owners[pack, epoch] = owner
         return self._owners[pack, epoch]
 
     def kills(self, pack: str, epoch: int) -> Kills | None:
         """The out-of-memory kills that a lease's maker counted; None if the lease has no count.  Raises StoreError."""
         try:
-            return Kills.from_json((read_mapping(self.store.lease(pack, epoch), _ADVICE) or {}).get(MEMORY))
-        except DamagedFile:
+            return object_of(Kills, (read_mapping(self.store.lease(pack, epoch), _ADVICE) or {}).get(MEMORY))
+        except (DamagedFile, ValueError):
             return None
 
     def now(self) -> float:

@@ -8,12 +8,12 @@ expire. So leases on NFS should last minutes.
 """
 
 import contextlib
-import dataclasses
 import json
 import logging
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ class Lease:
         Raises LostLease if another worker has the pack; StoreError.
         """
         self.beat(surely=True)
-        ending = {**content, "epoch": self.epoch, "owner": self._owner.as_json()}
+        ending = {**content, "epoch": self.epoch, "owner": asdict(self._owner)}
         first = create_once(self._store.done(self.pack), json.dumps(ending).encode())
         clear_leases(self._store, self.pack, self.epoch)
         return first
@@ -106,7 +106,7 @@ class Leases:
         if not candidates:
             return None
         kills = oom_kills()
-        content = json.dumps(self.owner.as_json() | ({MEMORY: dataclasses.asdict(kills)} if kills else {})).encode()
+        content = json.dumps(asdict(self.owner) | ({MEMORY: asdict(kills)} if kills else {})).encode()
         # One file serves as the clock and as the lease of any free pack.
         with beside(self.store.leases_folder / "claim", content) as claim:
             with disk_errors("read", claim):

@@ -11,14 +11,9 @@ import os
 import socket
 import subprocess
 from pathlib import Path
-from typing import Any
 
 from plasticity_lab.process.control_groups import folders
-from plasticity_lab.records.damage import fault_of_fields
 
-_FIELDS = {"host": str, "pid": int}
-_FURTHER = {"started": str | None, "job": str | None, "task": str | None, "restart": int, "cluster": str | None}
-"""Earlier versions left out some of these."""
 _ENDED = "ended"
 MEMORY = "memory"
 """The key of a lease's `Kills`."""
@@ -55,21 +50,6 @@ class Owner:
     def job_name(self) -> str | None:
         """The job's name in Slurm's commands: 12, or 12_3 in an array; None for a local worker."""
         return self.job if self.task is None else f"{self.job}_{self.task}"
-
-    def as_json(self) -> dict[str, Any]:
-        """The content of a lease file."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_json(cls, value: Any) -> "Owner":
-        """The owner that a lease file names. Unknown fields, written by later versions, are ignored.
-
-        Raises ValueError that states the value's fault, such as «is not a mapping».
-        """
-        fields = _FIELDS | {name: kind for name, kind in _FURTHER.items() if isinstance(value, dict) and name in value}
-        if fault := fault_of_fields(value, fields):
-            raise ValueError(fault)
-        return cls(**{name: value[name] for name in fields})
 
     def __str__(self) -> str:
         job = "" if self.job is None else f", job {self.job_name}"
@@ -143,11 +123,6 @@ class Kills:
 
     group: str
     count: int
-
-    @classmethod
-    def from_json(cls, value: Any) -> "Kills | None":
-        """The count in a lease file; None if it has none."""
-        return None if fault_of_fields(value, {"group": str, "count": int}) else cls(value["group"], value["count"])
 
     @staticmethod
     def came(before: "Kills | None", after: "Kills | None") -> bool:

@@ -17,7 +17,7 @@ from launch.wording import in_time
 from plasticity_lab import waits
 from plasticity_lab.errors import StoreError
 from plasticity_lab.process.beside import beside
-from plasticity_lab.records.damage import DamagedFile, read_fields, write_mapping
+from plasticity_lab.records.damage import DamagedFile, read_as, write_mapping
 from plasticity_lab.records.files import disk_errors, names
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.store import Store
@@ -27,11 +27,7 @@ from plasticity_lab.waits import TRAINING
 if TYPE_CHECKING:
     from plasticity_lab.records.journal import Journal
 
-_FIELDS = {"steps": int, "diverged": int, "seconds": int | float, "lately": dict, "parts": list, "refills": list}
-_EARLIER = {"diverged": 0, "seconds": 0.0, "lately": {}, "parts": [], "refills": []}
-"""Earlier versions did not write these fields."""
 _ADVICE = "the progress of its pack shows again when the pack trains"
-_PAUSE_FIELDS = {"doing": str, "of": str, "seconds": int | float}
 FROM_SECONDS, AGAIN_SECONDS, LOOK_SECONDS = 1.0, 5.0, 0.25
 """A pause is noted once it has lasted the first; its length is noted again after the second. The worker is checked for
 pauses every LOOK_SECONDS."""
@@ -52,11 +48,11 @@ class Reached:
     """
 
     steps: int
-    diverged: int
-    seconds: float
+    diverged: int = 0
+    seconds: float = 0.0
     lately: Mapping[str, float] = field(default_factory=dict)
-    parts: Sequence[Mapping[str, Any]] = ()
-    refills: Sequence[int] = ()
+    parts: tuple[Mapping[str, Any], ...] = ()
+    refills: tuple[int, ...] = ()
 
     @property
     def flags(self) -> list[str]:
@@ -69,7 +65,7 @@ class Reached:
         return self.parts[-1].get("kind") if self.parts else None
 
 
-NOWHERE = Reached(0, 0, 0.0)
+NOWHERE = Reached(0)
 
 
 def write_progress(
@@ -93,13 +89,7 @@ def write_progress(
 
 def read_progress(store: Store, pack: str) -> Reached | None:
     """The progress of a pack that has not ended; None without a file.  Raises DamagedFile; StoreError."""
-    value = read_fields(store.progress(pack), _FIELDS, _ADVICE, _EARLIER)
-    if value is None:
-        return None
-    lately = {name: number for name, number in value["lately"].items() if isinstance(number, int | float)}
-    return Reached(
-        value["steps"], value["diverged"], value["seconds"], lately, tuple(value["parts"]), tuple(value["refills"])
-    )
+    return read_as(Reached, store.progress(pack), _ADVICE)
 
 
 def reached(store: Store, pack: str) -> Reached:
@@ -131,10 +121,9 @@ class Pause:
 def read_pause(store: Store, pack: str) -> Pause | None:
     """The pause of a pack's worker; None if the worker trains, or the file is damaged."""
     try:
-        value = read_fields(store.pause(pack), _PAUSE_FIELDS, "")
+        return read_as(Pause, store.pause(pack), "")
     except DamagedFile:
         return None
-    return None if value is None else Pause(value["doing"], value["of"], value["seconds"])
 
 
 @contextlib.contextmanager

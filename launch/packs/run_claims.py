@@ -10,14 +10,14 @@ removes its claims. So a pack that has claimed a run must check whether the run 
 import contextlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import count, takewhile
 from pathlib import Path
 
 from launch.packs.leases import Leases
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import latest_epoch
-from plasticity_lab.records.damage import DamagedFile, read_fields
+from plasticity_lab.records.damage import DamagedFile, read_as
 from plasticity_lab.records.files import beside, link_once, seen, stands
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.store import Store
@@ -36,7 +36,7 @@ def claim_runs(store: Store, pack: Pack, sweep: str, leases: Leases) -> dict[str
 
     leases: for checking whether other packs are held. Successful claims stay.  Raises StoreError.
     """
-    content = json.dumps({"pack": pack.id, "sweep": sweep}).encode()
+    content = json.dumps(asdict(Claim(pack.id, sweep))).encode()
     with beside(store.claims_folder / "claim", content) as mine:
         # All packs claim in the same order. So if two packs share several runs, one of them mostly gets all.
         claims = {run: _claim(store, run, pack.id, mine, leases) for run in sorted(pack.runs)}
@@ -83,7 +83,6 @@ def clear_claims(store: Store, pack: str, runs: Iterable[str]) -> None:
 def _read(store: Store, run: str, number: int) -> Claim | None:
     """A claim; None if it is gone, or cannot be read.  Raises StoreError."""
     try:
-        value = read_fields(store.claim(run, number), {"pack": str, "sweep": str}, "")
+        return read_as(Claim, store.claim(run, number), "")
     except DamagedFile:
         return None
-    return None if value is None else Claim(value["pack"], value["sweep"])

@@ -1,7 +1,7 @@
 """The end of a pack: a record for each of its runs, and the mark that the pack has ended."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pyarrow as pa
@@ -187,7 +187,7 @@ def put_in_place(store: Store, pack: Pack, lease: Lease, error: str) -> None:
 
 def end_pack(store: Store, pack: Pack, lease: Lease, ending: Ending, runs: Sequence[str] | None = None) -> None:
     """Marks a pack as ended, with the runs that ended in it (None: all).  Raises LostLease, StoreError."""
-    lease.finish({**ending.as_json(), "runs": list(pack.runs if runs is None else runs)})
+    lease.finish({**asdict(ending), "runs": list(pack.runs if runs is None else runs)})
     clear_pack(store, pack.id)
     clear_claims(store, pack.id, pack.runs)
 

@@ -3,6 +3,7 @@
 Disks fill up, machines lose power, users edit files. No damaged file is deleted: it is renamed, and written again.
 """
 
+import functools
 import io
 import json
 import logging
@@ -12,12 +13,13 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import Content, disk_errors, json_bytes, names, write_atomically
 
 log = logging.getLogger(__name__)
+Kind = TypeVar("Kind")
 _ASIDE = ".corrupt-"
 _PARQUET = b"PAR1"
 _ZIP_START, _ZIP_END, _ZIP_END_BYTES = b"PK\x03\x04", b"PK\x05\x06", 22
@@ -68,20 +70,45 @@ def read_mapping(path: Path, advice: str) -> dict[str, Any] | None:
     return value
 
 
-def read_fields(
-    path: Path, fields: Mapping[str, Any], advice: str, defaults: Mapping[str, Any] | None = None
-) -> dict[str, Any] | None:
-    """`read_mapping` of a file with these fields: name → type.  Raises DamagedFile if a field is missing or wrong.
+def read_as(kind: type[Kind], path: Path, advice: str) -> Kind | None:
+    """A JSON file as an object of a dataclass; None if there is no file.
 
-    defaults: values of fields that a file of an earlier version may lack.
+    Raises DamagedFile with the advice; StoreError if the disk does not answer.
     """
     value = read_mapping(path, advice)
-    if value is None:
-        return None
-    value = {**(defaults or {}), **value}
-    if fault := fault_of_fields(value, fields):
-        raise DamagedFile(path, fault, advice)
-    return value
+    try:
+        return None if value is None else object_of(kind, value)
+    except ValueError as error:
+        raise DamagedFile(path, str(error), advice) from error
+
+
+def object_of(kind: type[Kind], value: Any) -> Kind:
+    """The object of a dataclass with the values of a mapping from JSON.
+
+    Other keys, of later versions, are ignored. Null counts as missing, and fields with a default may be missing.
+    Raises ValueError that states the value's fault, such as «is not a mapping».
+    """
+    from pydantic import ValidationError
+
+    if not isinstance(value, dict):
+        raise ValueError("is not a mapping")
+    try:
+        return _reader(kind).validate_python({key: part for key, part in value.items() if part is not None})
+    except ValidationError as error:
+        faults = [(fault["type"] == "missing", ".".join(map(str, fault["loc"]))) for fault in error.errors()]
+    missing = sorted(field for is_missing, field in faults if is_missing)
+    wrong = dict.fromkeys(field for _, field in faults)
+    raise ValueError(
+        f"lacks {', '.join(missing)}" if missing else f"holds something else than it should under {', '.join(wrong)}"
+    )
+
+
+@functools.cache
+def _reader(kind: type) -> Any:
+    """Pydantic's reader of a dataclass."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
 
 
 def read_file(path: Path, advice: str) -> bytes | None:

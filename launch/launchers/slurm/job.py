@@ -29,9 +29,14 @@ from launch.launchers.slurm.own_jobs import own_jobs, states_of_sweeps
 from launch.launchers.slurm.signals import EARLY_SECONDS, JobSignals
 from launch.launchers.slurm.submissions import Cancelled, Outcome, decide, submissions_of
 from launch.packs.owner import Owner, this_owner
+from launch.plan.device import devices, kind_of
 from launch.wording import in_time
+from launch.work.process import prepare_process
+from launch.work.worker import OutOfTime, Superseded, work
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
 from plasticity_lab.records.files import StoreFault
+from plasticity_lab.records.kinds import device_name, sort_of
+from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.launchers.slurm.job")
@@ -87,8 +92,6 @@ class JobWorker:
         sys.exit(status)
 
     def _work(self, signals: JobSignals) -> int:
-        from launch.work.worker import Superseded
-
         store, job, restart = Store(self.store), this_job(), int(os.environ.get("SLURM_RESTART_COUNT") or 0)
         log.info("Worker of sweep %s in job %s on %s, start %d", self.sweep, job, os.uname().nodename, restart + 1)
         if not store.plan(self.sweep).exists():
@@ -96,14 +99,18 @@ class JobWorker:
                 f"This node does not see sweep {self.sweep} in {store.root}: the store must be on a file system that "
                 "all nodes share; `python -m launch doctor` checks that."
             )
-        cancelled = Cancelled(store, self.sweep, self.cancellations)
+        cancelled = signals.cancelled = Cancelled(store, self.sweep, self.cancellations)
         if cancelled():
             log.info("The sweep was cancelled.")
             return 0
         if self._given_up(store):
             return 0
+        again = False
         try:
-            well, again = self._train(store, job, signals, cancelled)
+            well = self._train(store, job, signals)
+        except OutOfTime as out:
+            log.info("The time left is too short for the packs left.")
+            well, again = out.well, True
         except StoreFault as fault:
             log.warning("%s The job goes back into the queue.", fault)
             well, again = True, True
@@ -120,14 +127,8 @@ class JobWorker:
             return 1
         return leave(job, restart, lambda: (signals.warned or again) and restart < self.starts, cancelled)
 
-    def _train(self, store: Store, job: str, signals: JobSignals, cancelled: Cancelled) -> tuple[bool, bool]:
-        """Trains packs.  Returns whether none failed, and whether packs are left that this job has no time for."""
-        from launch.plan.device import devices, kind_of
-        from launch.work.process import prepare_process
-        from launch.work.worker import OutOfTime, work
-        from plasticity_lab.records.kinds import device_name, sort_of
-        from plasticity_lab.records.plan import read_plan
-
+    def _train(self, store: Store, job: str, signals: JobSignals) -> bool:
+        """Trains packs.  Returns whether none failed.  Raises the errors of `work`."""
         prepare_process()
         there = devices("cuda" if self.gpu else "cpu")
         device = there[int(os.environ.get("SLURM_LOCALID") or 0) % len(there)]  # this worker's GPU in the job
@@ -137,16 +138,18 @@ class JobWorker:
                 f"The packs are planned for {self.kind}, and job {job} was given a {device_name(kind)}; "
                 "hydra.launcher.constraint or gres asks for one kind of node, device_kind says which to plan for."
             )
-        patience = PATIENCE_IN_LEASES * read_plan(store, self.sweep).settings.launch.lease_seconds
-        cores = int(os.environ.get("SLURM_CPUS_PER_TASK") or 1)
         signals.notice_seconds = self.warning_seconds - EARLY_SECONDS
-        time_for, stop = _time_until(job, self.warning_seconds), _Stop(signals, cancelled)
-        died, may_come = partial(_died_of_memory, store), partial(_others_wait, store, self.sweep)
-        try:
-            return work(store, self.sweep, device, stop, time_for, patience, died, cores, may_come), False
-        except OutOfTime as out:
-            log.info("The time left is too short for the packs left.")
-            return out.well, True
+        return work(
+            store,
+            self.sweep,
+            device,
+            signals,
+            time_for=_time_until(job, self.warning_seconds),
+            patience=PATIENCE_IN_LEASES * read_plan(store, self.sweep).settings.launch.lease_seconds,
+            died_of_memory=partial(_died_of_memory, store),
+            cores=int(os.environ.get("SLURM_CPUS_PER_TASK") or 1),
+            may_come=partial(_others_wait, store, self.sweep),
+        )
 
     def _given_up(self, store: Store) -> bool:
         """Writes the job as its submission's outcome, unless it has one.  True if the submission counts as lost."""
@@ -172,32 +175,18 @@ def this_job() -> str:
 
 def _died_of_memory(store: Store, owner: Owner) -> bool:
     """Whether Slurm ended the job of a lease's owner because memory ran out. False if this store did not submit it."""
-    from plasticity_lab.records.plan import sweeps_of
-
     here = this_owner().cluster
     if owner.job_name is None or owner.cluster != here:
         return False
     try:
-        known = {sweep: submissions_of(store, sweep, []) for sweep in sweeps_of(store)}
-        asked = {sweep: [each for each in several if each.job == owner.job] for sweep, several in known.items()}
-        by_sweep, _ = states_of_sweeps(
-            store, {sweep: several for sweep, several in asked.items() if several}, here, cluster.PATIENCE_SECONDS
-        )
+        of_sweeps = {sweep: submissions_of(store, sweep, []) for sweep in sweeps_of(store)}
+        of_job = {sweep: [each for each in several if each.job == owner.job] for sweep, several in of_sweeps.items()}
+        submitted = {sweep: several for sweep, several in of_job.items() if several}
+        by_sweep, _ = states_of_sweeps(store, submitted, here, cluster.PATIENCE_SECONDS)
     except (cluster.SlurmError, StoreError):
         return False
     states = [states[owner.job_name] for states in by_sweep.values() if owner.job_name in states]
     return any(state.state == "OUT_OF_MEMORY" for state in states)
-
-
-class _Stop:
-    """A worker's `stop`: True after a signal from Slurm, or after the sweep was cancelled."""
-
-    def __init__(self, signals: JobSignals, cancelled: Cancelled) -> None:
-        self._signals, self._cancelled = signals, cancelled
-        self.seconds_left = signals.seconds_left
-
-    def __call__(self) -> bool:
-        return self._signals() or self._cancelled()
 
 
 def _others_wait(store: Store, sweep: str) -> bool:

@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from launch.launchers.slurm.job_state import QUEUE_COLUMNS, JobState, states_of
 from launch.launchers.slurm.submit_once import submit
 from launch.wording import say
 from plasticity_lab.errors import PlasticityError
-from plasticity_lab.records.damage import read_fields
+from plasticity_lab.records.damage import read_as
 from plasticity_lab.records.files import names, read, write_json
 from plasticity_lab.records.store import Store
 
@@ -73,15 +73,17 @@ class ShortJob:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of a job.
+    """The answer of a job, with the result of its task or the message of a failed task.
 
-    node: the name of the job's node. late: the time of reading by this machine's clock minus the time of writing by the
-    node's clock, in seconds.
+    node: the name of the job's node. time: when it was written, by the node's clock. late: the seconds from then to the
+    time of reading by this machine's clock.
     """
 
-    result: Any
     node: str
-    late: float
+    time: float
+    result: Any = None
+    error: str | None = None
+    late: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -174,12 +176,10 @@ def _living_state(job: str) -> JobState | None:
 
 def _answer(sent: Sent) -> Answer | None:
     names(sent.folder)  # listing the folder makes an NFS client check for new files
-    value = read_fields(sent.answer, {"node": str, "time": int | float}, _ADVICE)
-    if value is None:
-        return None
-    if "error" in value:
-        raise PlasticityError(value["error"])
-    return Answer(value.get("result"), value["node"], time.time() - value["time"])
+    answer = read_as(Answer, sent.answer, _ADVICE)
+    if answer is not None and answer.error is not None:
+        raise PlasticityError(answer.error)
+    return None if answer is None else replace(answer, late=time.time() - answer.time)
 
 
 def _why(sent: Sent) -> str:

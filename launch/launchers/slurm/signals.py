@@ -9,6 +9,7 @@ import math
 import signal
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType
 
 EARLY_SECONDS = 60
@@ -23,12 +24,14 @@ class JobSignals:
     """The signals that a job has received.
 
     warned: SIGUSR2 or SIGUSR1 came, so its time is nearly up. ending: SIGTERM came. notice_seconds: the seconds
-    from the warning to the end; infinite until the job has read its parameters.
+    from the warning to the end; infinite until the job has read its parameters. cancelled: whether its sweep is
+    cancelled; False until the job has read its parameters.
     """
 
     def __init__(self) -> None:
         self.warned = self.ending = False
         self.notice_seconds = math.inf
+        self.cancelled: Callable[[], bool] = lambda: False
         self._warned_at = self._ending_at = math.inf
         for number in SENT:
             signal.signal(number, self._receive)  # earlier threads do not block them, and may receive one too
@@ -38,7 +41,7 @@ class JobSignals:
 
     def __call__(self) -> bool:
         """Whether it is time to write a checkpoint and to claim no more packs."""
-        return self.warned or self.ending
+        return self.warned or self.ending or self.cancelled()
 
     def seconds_left(self) -> float:
         """Seconds until Slurm ends the job, according to the signals so far; infinite without a signal."""

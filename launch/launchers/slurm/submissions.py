@@ -10,31 +10,29 @@ time of the command. One more file cancels them. So a sweep can go on without re
 can undo one.
 """
 
+import contextlib
 import json
 import os
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.owner import Owner, this_owner
 from launch.packs.sweep import in_words
-from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.errors import StoreError
 from plasticity_lab.named_code import named
 from plasticity_lab.process.account import user_name
-from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_fields, read_mapping
-from plasticity_lab.records.files import create_once, names, server_time, stands
+from plasticity_lab.records.damage import DamagedFile, object_of, read_as, read_mapping
+from plasticity_lab.records.files import create_once, json_bytes, names, server_time, stands
 from plasticity_lab.records.plan import Plan
-from plasticity_lab.records.settings import Settings, checked
+from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 
 FORMAT = 1
-_PLAIN = {"token": str, "cancellations": int, "user": str, "cluster": str | None, "time": int | float, "launcher": dict}
-_FIELDS = _PLAIN | {"format": int, "folder": str, "owner": dict, "settings": dict}
-_OUTCOME_FIELDS = {"job": str | None, "jobs": int, "why": str}
 _ADVICE = (
     "its jobs are known by their comment, which `squeue --me --format='%i %k'` shows: leave the file, the sweep's "
     "command sets it aside, and `python -m launch cancel` finds the jobs without it"
@@ -52,7 +50,7 @@ class Outcome:
     job: the id of the array, or None. jobs: the number of its jobs. why: the reason if the submission has no job.
     """
 
-    job: str | None
+    job: str | None = None
     jobs: int = 0
     why: str = ""
 
@@ -62,8 +60,8 @@ class Submission:
     """A request for workers to Slurm.
 
     number: 1 for the first submission of its sweep. token: the mark of its jobs. cancellations: the number of the
-    sweep's cancellations so far. folder: the folder of its script and logs. user, cluster, time: the user, cluster
-    (None if unknown) and time of the request. owner: the process that submits. launcher, settings: the launcher's
+    sweep's cancellations so far. folder: the folder of its script and logs. user, time, cluster: the user, time and
+    cluster (None if unknown) of the request. owner: the process that submits. launcher, settings: the launcher's
     parameters and the command's settings, for starting the same workers again. code: the packages and folders from
     outside the package that its command named (see `named_code`); empty in older files. outcome: None until it is
     known.
@@ -75,12 +73,12 @@ class Submission:
     cancellations: int
     folder: Path
     user: str
-    cluster: str | None
     time: float
     owner: Owner
     launcher: Mapping[str, Any]
     settings: Settings
-    code: Sequence[str] = ()
+    cluster: str | None = None
+    code: list[str] = field(default_factory=list)
     outcome: Outcome | None = None
 
     @property
@@ -96,23 +94,15 @@ def ask(
 
     before: the number of cancellations when the command was given.
     """
-    token = secrets.token_hex(6)
+    token, number = secrets.token_hex(6), max(_numbers(store, sweep), default=0) + 1
     folder = Path(launcher.get("submitit_folder") or own_logs_folder(store, sweep)).absolute() / token
-    about = (user_name(), cluster, time.time(), this_owner())
-    asked = Submission(sweep, 0, token, before, folder, *about, dict(launcher), settings, named())
-    content = {
-        "format": FORMAT,
-        **{name: getattr(asked, name) for name in _PLAIN},
-        "folder": str(folder),
-        "owner": asked.owner.as_json(),
-        "settings": settings.model_dump(mode="json"),
-        "code": asked.code,
-    }
-    written = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False).encode()
-    number = max(_numbers(store, sweep), default=0) + 1
-    while not create_once(_path(store, sweep, number), written):
-        number += 1
-    return replace(asked, number=number)
+    request = (user_name(), time.time(), this_owner(), dict(launcher), settings, cluster, named())
+    asked = Submission(sweep, number, token, before, folder, *request)
+    content = asdict(asked) | {"format": FORMAT, "folder": str(folder), "settings": settings.model_dump(mode="json")}
+    written = json_bytes({key: value for key, value in content.items() if key not in ("sweep", "number", "outcome")})
+    while not create_once(_path(store, sweep, asked.number), written):
+        asked = replace(asked, number=asked.number + 1)
+    return asked
 
 
 def decide(store: Store, sweep: str, number: int, outcome: Outcome) -> Outcome:
@@ -126,15 +116,14 @@ def decide(store: Store, sweep: str, number: int, outcome: Outcome) -> Outcome:
 
 def outcome_of(store: Store, sweep: str, number: int) -> Outcome | None:
     """The outcome of a submission; None if it is not known yet.  Raises DamagedFile; StoreError."""
-    value = read_fields(_path(store, sweep, number, "outcome."), _OUTCOME_FIELDS, _ADVICE)
-    return None if value is None else Outcome(*(value[name] for name in _OUTCOME_FIELDS))
+    return read_as(Outcome, _path(store, sweep, number, "outcome."), _ADVICE)
 
 
-def undecided(store: Store, sweep: str, before: int) -> list[int]:
-    """The numbers below `before` of submissions without a known outcome.  Raises StoreError."""
-    files = set(names(store.submissions_folder(sweep)))
-    asked = [number for number in sorted(_numbers(store, sweep)) if number < before and f"{number}.json" in files]
-    return [number for number in asked if f"{number}.outcome.json" not in files]
+def undecided(store: Store, mine: Submission) -> list[int]:
+    """The numbers of earlier submissions of the same sweep without a known outcome.  Raises StoreError."""
+    files = set(names(store.submissions_folder(mine.sweep)))
+    earlier = [number for number in range(1, mine.number) if f"{number}.json" in files]
+    return [number for number in earlier if f"{number}.outcome.json" not in files]
 
 
 def read_submission(store: Store, sweep: str, number: int) -> Submission:
@@ -145,15 +134,10 @@ def read_submission(store: Store, sweep: str, number: int) -> Submission:
         raise StoreError(f"{path} does not exist any more.")
     if isinstance(value.get("format"), int) and value["format"] != FORMAT:
         raise StoreError(f"{path} has another format than this version reads, which is {FORMAT}.")
-    if fault := fault_of_fields(value, _FIELDS):
-        raise DamagedFile(path, fault, _ADVICE)
     try:
-        settings, owner = checked(Settings, value["settings"]), Owner.from_json(value["owner"])
-    except (ConfigError, ValueError) as error:
-        raise DamagedFile(path, f"holds invalid values: {str(error).rstrip('.')}", _ADVICE) from error
-    code = [str(name) for name in value.get("code") or ()]
-    plain = {name: value[name] for name in _PLAIN}
-    return Submission(sweep, number, folder=Path(value["folder"]), owner=owner, settings=settings, code=code, **plain)
+        return object_of(Submission, {**value, "sweep": sweep, "number": number, "outcome": None})
+    except ValueError as error:
+        raise DamagedFile(path, str(error), _ADVICE) from error
 
 
 def submissions_of(store: Store, sweep: str, unreadable: list[StoreError]) -> list[Submission]:
@@ -280,14 +264,11 @@ class Cancelled:
 
     def __call__(self) -> bool:
         """The answer of a check at most LOOK_SECONDS ago; False if the store does not answer."""
-        if not self._known and time.monotonic() - self._looked >= LOOK_SECONDS:
-            self._known = self.now()
-            self._looked = time.monotonic()
-        return self._known
+        return self._known if time.monotonic() - self._looked < LOOK_SECONDS else self.now()
 
     def now(self) -> bool:
         """The answer of a check now; False if the store does not answer."""
-        try:
-            return self._known or stands(self._next)
-        except StoreError:
-            return False
+        with contextlib.suppress(StoreError):
+            self._known = self._known or stands(self._next)
+        self._looked = time.monotonic()
+        return self._known

@@ -23,7 +23,7 @@ from launch.launchers.slurm.parameters import for_submitit, workers_a_job
 from launch.launchers.slurm.submissions import Outcome, Submission, cancellations, decide, read_submission, undecided
 from launch.packs.owner import is_dead_here
 from launch.wording import counted, say, some
-from plasticity_lab.errors import PlasticityError, StoreError
+from plasticity_lab.errors import PlasticityError
 from plasticity_lab.process.account import user_name
 from plasticity_lab.process.import_path import for_children
 from plasticity_lab.records.damage import DamagedFile
@@ -52,32 +52,28 @@ def await_turn(store: Store, mine: Submission) -> None:
     creates a job later, the job's workers read that outcome and end.  Raises SlurmError; StoreError.
     """
     said = False
-    while waits_for := undecided(store, mine.sweep, before=mine.number):
-        for number in waits_for:
-            _decide_if_dead(store, mine.sweep, number)
-        if not said and (others := undecided(store, mine.sweep, before=mine.number)):
-            try:
-                other = str(read_submission(store, mine.sweep, others[0]).owner)
-            except StoreError:
-                other = f"number {others[0]}"
-            say(f"Another command submits workers for this sweep, {other}; waiting for it.")
-            said = True
-        elif said:
-            time.sleep(LOOK_SECONDS)
+    while others := [owner for number in undecided(store, mine) if (owner := _living_owner(store, mine.sweep, number))]:
+        if not said:
+            say(f"Another command submits workers for this sweep, {others[0]}; waiting for it.")
+        said = True
+        time.sleep(LOOK_SECONDS)
 
 
-def _decide_if_dead(store: Store, sweep: str, number: int) -> None:
+def _living_owner(store: Store, sweep: str, number: int) -> str:
+    """The command that makes a submission. If it has died, returns an empty text, and decides the outcome."""
     path = store.submissions_folder(sweep) / f"{number}.json"
     try:
         other = read_submission(store, sweep, number)
     except DamagedFile as error:
         decide(store, sweep, number, Outcome(None, why=f"it cannot be read: {error}"))
-        return
+        return ""
     with disk_errors("read", path):
         age = server_time(path.parent) - os.stat(path).st_mtime
-    if is_dead_here(other.owner) or age > LOST_SECONDS:
-        lost = f"the command that submitted, {other.owner}, ended before it was done"
-        decide(store, sweep, number, _outcome_in_queue(store, other) or Outcome(None, why=lost))
+    if not is_dead_here(other.owner) and age <= LOST_SECONDS:
+        return str(other.owner)
+    lost = f"the command that submitted, {other.owner}, ended before it was done"
+    decide(store, sweep, number, _outcome_in_queue(store, other) or Outcome(None, why=lost))
+    return ""
 
 
 def _outcome_in_queue(store: Store, asked: Submission) -> Outcome | None:
@@ -109,7 +105,8 @@ def submit_once(store: Store, asked: Submission, work: Callable[[], None], count
         job = queued.job
     outcome = decide(store, sweep, asked.number, Outcome(job, count))
     if outcome.job != job:
-        _cancel_if_possible(job)
+        with contextlib.suppress(SlurmError):
+            cluster.cancel([job])
         raise SlurmError(
             f"Submitting took too long: another command counted this one as dead and submitted workers itself; job "
             f"{job} is cancelled."
@@ -125,20 +122,13 @@ def _check_not_cancelled(store: Store, asked: Submission, job: str | None = None
     words = f"Sweep {asked.sweep} was cancelled while this command submitted workers for it"
     if job is None:
         raise SweepCancelled(f"{words}; none was submitted.")
-    if fault := _cancel_if_possible(job):
-        raise SweepCancelled(
-            f"{words}; job {job} was submitted, and its workers end by themselves as soon as they start. {fault}"
-        )
-    raise SweepCancelled(f"{words}; job {job}, which it had just submitted, is cancelled too.")
-
-
-def _cancel_if_possible(job: str) -> str:
-    """Cancels a job that this command has just submitted.  Returns the reason for a failure; empty on success."""
     try:
         cluster.cancel([job])
     except SlurmError as error:
-        return str(error)
-    return ""
+        raise SweepCancelled(
+            f"{words}; job {job} was submitted, and its workers end by themselves as soon as they start. {error}"
+        ) from error
+    raise SweepCancelled(f"{words}; job {job}, which it had just submitted, is cancelled too.")
 
 
 def release_held(sweep: str, jobs: Sequence[OwnJob]) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from launch.packs.leases import LostLease
 from launch.packs.owner import Owner, is_dead_here, this_owner
+from plasticity_lab.records.damage import object_of
 from tests.helpers.leases import ANOTHER, ELSEWHERE, SECONDS, age, leases
 
 ROOT = Path(__file__).parents[3]
@@ -69,7 +70,7 @@ def test_packs_are_claimed_in_the_given_order(store):
     mine = leases(store)
     assert [mine.claim(["b", "a", "c"]).pack for _ in range(3)] == ["b", "a", "c"]
     assert mine.claim(["b", "a", "c"]) is None
-    assert Owner.from_json(json.loads(store.lease("b", 0).read_text())) == ELSEWHERE
+    assert object_of(Owner, json.loads(store.lease("b", 0).read_text())) == ELSEWHERE
 
 
 def test_a_live_lease_holds_until_it_is_stale(store):
@@ -82,7 +83,7 @@ def test_a_live_lease_holds_until_it_is_stale(store):
     age(store, "a", 0, SECONDS + 5)
     second = leases(store, ANOTHER).claim(["a"])
     assert (second.pack, second.epoch) == ("a", 1)
-    assert Owner.from_json(json.loads(store.lease("a", 0).read_text())) == ELSEWHERE  # never rewritten
+    assert object_of(Owner, json.loads(store.lease("a", 0).read_text())) == ELSEWHERE  # never rewritten
 
 
 def test_whoever_was_overtaken_loses_and_ends_nothing(store):
@@ -106,7 +107,7 @@ def test_whoever_was_overtaken_loses_and_ends_nothing(store):
 def test_done_says_how_and_by_whom_and_the_first_to_finish_wins(store):
     lease = leases(store).claim(["a"])
     assert lease.finish({"status": "failed", "error": "out of memory"})
-    wanted = {"status": "failed", "error": "out of memory", "epoch": 0, "owner": ELSEWHERE.as_json()}
+    wanted = {"status": "failed", "error": "out of memory", "epoch": 0, "owner": dataclasses.asdict(ELSEWHERE)}
     assert json.loads(store.done("a").read_text()) == wanted
     assert leases(store).done(["a", "b"]) == {"a"}
     lease = leases(store).claim(["a", "b"])
@@ -243,10 +244,12 @@ def test_a_job_of_another_cluster_inherits_nothing(store, monkeypatch):
     assert leases(store, first).claim(["a"]).epoch == 0
     assert leases(store, dataclasses.replace(later, cluster="south")).claim(["a"]) is None
     assert leases(store, later).claim(["a"]).epoch == 1
-    before = Owner.from_json({name: value for name, value in first.as_json().items() if name != "cluster"})
+    before = object_of(Owner, {name: value for name, value in dataclasses.asdict(first).items() if name != "cluster"})
     assert before.precedes(later), "a lease of an earlier version, which does not name the cluster"
     assert not ELSEWHERE.precedes(dataclasses.replace(ELSEWHERE, restart=1)), "processes without a job"
-    assert Owner.from_json(ELSEWHERE.as_json() | {"colour": "red"}) == ELSEWHERE, "a lease of a later version"
+    assert object_of(Owner, dataclasses.asdict(ELSEWHERE) | {"colour": "red"}) == ELSEWHERE, (
+        "a lease of a later version"
+    )
 
 
 def opened(monkeypatch):
