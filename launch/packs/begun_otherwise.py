@@ -73,12 +73,19 @@ def steps_kept(store: Store, pack: str) -> int:
     return int(kept.get("journal", {}).get("steps", 0))
 
 
-def kinds_at_work(leases: LeaseFiles, packs: list[Pack], lease_seconds: float) -> tuple[set[str], set[str]]:
-    """The packs that workers hold, and the kinds of device of these workers.  Raises StoreError."""
-    states = leases.states([pack.id for pack in packs], lease_seconds)
+def without_workers(
+    store: Store, packs: Iterable[Pack], others: Mapping[str, Binding], lease_seconds: float
+) -> dict[str, Binding]:
+    """The free packs of `others`, without the kinds of device whose workers hold any of the packs.  Raises StoreError.
+
+    others: pack → its binding to another kind, for some of the packs.
+    """
+    if not others:
+        return {}
+    states = LeaseFiles(store).states([pack.id for pack in packs], lease_seconds)
     held = {pack for pack, state in states.items() if state.held}
-    bindings = [written_binding(leases.store, pack) for pack in held]
-    return held, {binding.kind for binding in bindings if binding is not None}
+    kinds = {binding.kind for pack in held if (binding := written_binding(store, pack)) is not None}
+    return {pack: bound for pack, bound in others.items() if pack not in held and bound.kind not in kinds}
 
 
 @dataclass(frozen=True)
@@ -172,19 +179,15 @@ def _to_train_anew(
     kind, known: as in `what_becomes_of`. Skips packs that workers hold, and packs of a kind if any worker of that kind
     holds a pack.  Raises StoreError.
     """
-    others = []
+    others = {}
     for pack in packs:
         binding = binding_of(store, pack)
         if binding is not None:
             continues = goes_on(binding.kind, kind) if known else sort_of(binding.kind) == sort_of(kind)
-            others += [] if continues else [(pack, binding)]
-    if not others:
-        return {}
-    held, kinds = kinds_at_work(LeaseFiles(store), list(packs), lease_seconds)
+            others |= {} if continues else {pack.id: binding}
+    lost = without_workers(store, packs, others, lease_seconds)
     return {
-        pack.id: Anew(binding.kind, pack.width, steps_kept(store, pack.id))
-        for pack, binding in others
-        if pack.id not in held and binding.kind not in kinds
+        pack.id: Anew(lost[pack.id].kind, pack.width, steps_kept(store, pack.id)) for pack in packs if pack.id in lost
     }
 
 

@@ -19,15 +19,12 @@ from typing import Any
 
 from launch.packs.lease_files import RELEASED, LeaseFiles, PackState, ended
 from launch.packs.owner import MEMORY, Kills, Owner, oom_kills
-from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import beside, clock_offset, create_once, disk_errors, link_once, names, seen, stands
+from plasticity_lab.records.files import beside, create_once, disk_errors, link_once, names, seen, stands
 from plasticity_lab.records.store import Store
 
 log = logging.getLogger(__name__)
 ENDED_IN_A_ROW = 16
 """After this many ended packs in a row, the folder that names all ended packs is listed again."""
-CLOCKS_APART_SECONDS = 5.0
-"""A larger difference of clocks is logged, since times in leases and logs would disagree."""
 
 
 class LostLease(Exception):
@@ -248,17 +245,3 @@ def clear_leases(store: Store, pack: str, last: int) -> None:
     for epoch in range(last + 1):
         with contextlib.suppress(OSError):
             store.lease(pack, epoch).unlink()
-
-
-def say_if_clocks_differ(store: Store) -> None:
-    """Logs a difference between the file server's clock and this machine's."""
-    with contextlib.suppress(StoreError):
-        apart = clock_offset(store.leases_folder)
-        if abs(apart) > CLOCKS_APART_SECONDS:
-            log.warning(
-                "The clock that stamps the files of %s is %.0f s %s this machine's. Leases go by the former; if each "
-                "machine stamps the files that it writes, as on Lustre or sshfs, have the clocks set (NTP).",
-                store.root,
-                abs(apart),
-                "ahead of" if apart > 0 else "behind",
-            )

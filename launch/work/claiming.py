@@ -26,20 +26,18 @@ from launch.packs.begun_otherwise import (
     Anew,
     Binding,
     binding_of,
-    kinds_at_work,
     said_of_anew,
     steps_kept,
+    without_workers,
     write_binding,
 )
 from launch.packs.endings import Ending
-from launch.packs.lease_files import LeaseFiles
 from launch.packs.leases import Lease, Leases, LostLease
 from launch.packs.progress import Pace
 from launch.packs.run_claims import Claim, claim_runs, clear_claims, counts
-from launch.plan.calibration import calibration_of
+from launch.plan.calibration import calibrated
 from launch.plan.compiling import not_compiled_here
 from launch.plan.mode import choice_of
-from launch.plan.speed import Calibration, default_calibration
 from launch.work.recording import divide, end_pack, put_in_place, recorded_elsewhere
 from plasticity_lab.assembly import ResourceOf, cost_of, resources
 from plasticity_lab.benchmarks.benchmark import Resource
@@ -58,30 +56,23 @@ FREE_SECONDS = 30.0
 """A pack of another kind must have been free for this many seconds, or for one lease if that is shorter."""
 _TRAINED_ELSEWHERE = "some of its runs are trained in other packs, or have been"
 
-MayCome = Callable[[], bool]
-"""Whether workers of the sweep are queued, for any device; may take some seconds."""
-
-
-def nobody() -> bool:
-    """No worker is queued."""
-    return False
-
-
-def always(seconds: float) -> bool:
-    """There is time for a pack of any length."""
-    return True
-
 
 class Claiming:
     """The claims of one worker.
 
     kind: the kind of its device. may_come: whether other workers of the sweep are queued. time_for: whether the worker
-    may begin a pack that still needs this many seconds; it may always begin its first. begun: whether the worker has
-    trained any pack. refused: the packs that were free at the last claim, but too long for the time left.
+    may begin a pack that still needs this many seconds; None: any pack. It may always begin its first. begun: whether
+    the worker has trained any pack. refused: the packs that were free at the last claim, but too long for the time
+    left.
     """
 
     def __init__(
-        self, store: Store, kind: str, leases: Leases, may_come: MayCome, time_for: Callable[[float], bool]
+        self,
+        store: Store,
+        kind: str,
+        leases: Leases,
+        may_come: Callable[[], bool],
+        time_for: Callable[[float], bool] | None,
     ) -> None:
         self.store, self.kind, self.leases, self.may_come = store, kind, leases, may_come
         self.time_for, self.pace, self.begun = time_for, Pace(store), False
@@ -107,7 +98,7 @@ class Claiming:
             pack = known[name][1]
             if not self.takes(pack):
                 return False
-            if not self.begun or self.time_for is always:
+            if not self.begun or self.time_for is None:
                 return True
             if self.time_for(self.pace.seconds_needed(pack, packs, left)):
                 return True
@@ -190,23 +181,24 @@ class Claiming:
         waits = [self._waits.get(pack, set()) for pack in packs]
         return all(waits) and not any(self.leases.holds(claim.pack) for claims in waits for claim in claims)
 
-    def train_anew(self, packs: Sequence[Pack]) -> bool:
+    def train_anew(self, left: Sequence[str], known: Mapping[str, Pack]) -> bool:
         """Replaces packs that no worker can continue by new packs.  Returns whether it replaced any.
 
-        packs: all packs that are left.  Raises StoreError.
+        left, known: as `left` and `packs` of `claim`.  Raises StoreError.
         """
+        packs = [known[pack] for pack in left]
         now = time.monotonic()
-        without = self._without_workers(packs)
-        self._free_since = {pack.id: self._free_since.get(pack.id, now) for pack in without}
+        others = {pack.id: bound for pack in packs if not self.takes(pack) and (bound := self._binding(pack))}
+        without = without_workers(self.store, packs, others, self.leases.seconds)
+        self._free_since = {pack: self._free_since.get(pack, now) for pack in without}
         wait = min(FREE_SECONDS, self.leases.seconds)
-        ripe = {pack.id: pack for pack in without if now - self._free_since[pack.id] >= wait}
+        ripe = {pack.id: pack for pack in packs if pack.id in without and now - self._free_since[pack.id] >= wait}
         if not ripe or self.may_come():
             return False
         replaced = []
         while (lease := self.leases.claim(list(ripe), lambda pack: not self.takes(ripe[pack]))) is not None:
             pack = ripe.pop(lease.pack)
-            bound = self._binding(pack)
-            anew = Anew(bound.kind if bound else pack.kind, pack.width, steps_kept(self.store, pack.id))
+            anew = Anew(without[pack.id].kind, pack.width, steps_kept(self.store, pack.id))
             with contextlib.suppress(LostLease):  # another worker does it
                 put_in_place(self.store, pack, lease, f"begun on {anew.kind}, and no worker on it is left")
                 replaced.append(anew)
@@ -255,28 +247,10 @@ class Claiming:
         uncompiled = None if pack.mode == "eager" else not_compiled_here()
         if pack.kind == self.kind and uncompiled is None:
             return pack.mode, pack.width
-        cost, calibration = cost_of(plan.runs_of(pack)[0], resource), self._calibration()
+        cost = cost_of(plan.runs_of(pack)[0], resource)
+        calibration, _ = calibrated(self.store, self.kind)  # the command that planned has named damaged files
         mode = choice_of(cost, self.kind, plan.settings.mode, not_compiled_here(), calibration.modes).mode
         return mode, calibration.of(cost.speed).widest(mode)
-
-    def _calibration(self) -> Calibration:
-        try:
-            return calibration_of(self.kind, self.store)
-        except DamagedFile:
-            return default_calibration(self.kind)  # the command that planned has named the file
-
-    def _without_workers(self, packs: Sequence[Pack]) -> list[Pack]:
-        """Free packs bound to other kinds, if no worker of that kind holds any pack of the sweep."""
-        if all(map(self.takes, packs)):
-            return []
-        held, kinds = kinds_at_work(LeaseFiles(self.store), list(packs), self.leases.seconds)
-        without = []
-        for pack in packs:
-            if pack.id not in held and not self.takes(pack):
-                bound = self._binding(pack)
-                if bound is None or bound.kind not in kinds:
-                    without.append(pack)
-        return without
 
 
 @cache

@@ -12,7 +12,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
 
@@ -92,7 +92,11 @@ class Heartbeat:
         if self._ended is not None:
             raise self._ended
 
-    def beat(self, over: threading.Event) -> None:
+    def beating(self) -> contextlib.AbstractContextManager[None]:
+        """Touches the lease on another thread during a `with` block."""
+        return beside(f"heartbeat of {self._lease.pack}", self._beat)
+
+    def _beat(self, over: threading.Event) -> None:
         """Touches the lease until `over` is set, or the lease is lost."""
         pause = self._every
         while not over.wait(pause):
@@ -106,14 +110,6 @@ class Heartbeat:
             except (LostLease, StoreError) as error:
                 self._ended = error
                 return
-
-
-@contextlib.contextmanager
-def beating(lease: Lease, seconds: float) -> Iterator[Heartbeat]:
-    """Runs a heartbeat of a lease on a thread.  seconds: how long the lease holds untouched."""
-    heartbeat = Heartbeat(lease, seconds)
-    with beside(f"heartbeat of {lease.pack}", heartbeat.beat):
-        yield heartbeat
 
 
 class Patience:

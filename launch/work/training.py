@@ -14,7 +14,7 @@ from launch.packs.leases import Lease
 from launch.packs.progress import write_progress
 from launch.plan.first_compiling import marked_as_compiled
 from launch.tracking.client import Tracking
-from launch.work.patience import Heartbeat, Patience, Stopped, beating, seconds_left
+from launch.work.patience import Heartbeat, Patience, Stopped, seconds_left
 from launch.work.process import prepare_compiling
 from launch.work.recording import end_pack, leave_records, source_of
 from launch.work.replay_memory import ReplayMemory
@@ -71,8 +71,8 @@ def train_pack(
     tracking = tracking or Tracking()
 
     def attempt(processes: Processes) -> None:
-        with beating(lease, plan.settings.launch.lease_seconds) as heartbeat:
-            session = Session(store, plan, pack, resource, lease, stop, tracking, heartbeat)
+        session = Session(store, plan, pack, resource, lease, stop, tracking)
+        with session.heartbeat.beating():
             session.resume(device, processes)
             session.train()
             session.record()
@@ -103,12 +103,12 @@ class Session:
         lease: Lease,
         stop: Callable[[], bool],
         tracking: Tracking,
-        heartbeat: Heartbeat,
     ) -> None:
         self.store, self.sweep, self.pack, self.resource, self.lease = store, plan.sweep, pack, resource, lease
-        self.stop, self.tracking, self.heartbeat = stop, tracking, heartbeat
+        self.stop, self.tracking = stop, tracking
         self.runs, self.settings = plan.runs_of(pack), plan.settings
-        self.patience = Patience(stop, heartbeat.alive)
+        self.heartbeat = Heartbeat(lease, self.settings.launch.lease_seconds)
+        self.patience = Patience(stop, self.heartbeat.alive)
         self.memory = ReplayMemory(store, lease, self.settings, lambda: seconds_left(stop))
         self.rules = rules_of(self.settings.stopping, pack.runs)
         self.every = {
@@ -177,9 +177,12 @@ class Session:
         if not self.looked:
             self.looked, every = True, self.every["checkpoint"]
             self.last["checkpoint"] = time.monotonic() + min(FIRST_CHECKPOINT_SECONDS, every) - every
-        if self._due("progress"):
+        now = time.monotonic()
+        due = [what for what, seconds in self.every.items() if now - self.last[what] >= seconds]
+        self.last |= dict.fromkeys(due, now)
+        if "progress" in due:
             self._write_progress(journal)
-        if self._due("tracking"):
+        if "tracking" in due:
             self.tracking.follow(journal)
         if journal.over.all():
             raise AllOver
@@ -190,7 +193,7 @@ class Session:
             except StoreFault as fault:
                 log.warning("%s Pack %s goes back to the checkpoint before.", fault, self.pack.id)
             raise Stopped
-        if self._due("checkpoint") or self.unsaved:
+        if "checkpoint" in due or self.unsaved:
             self.unsaved = not self.patience.tried("checkpoint", lambda: self.save(learner, journal))
 
     def task_ends(self, learner: Learner, task: Task) -> None:
@@ -257,13 +260,6 @@ class Session:
         """Writes how far the pack is, if the store works now."""
         far = (self.seconds, self.parts, self.memory.refills)
         self.patience.tried("progress", lambda: write_progress(self.store, self.pack, journal, *far))
-
-    def _due(self, what: str) -> bool:
-        now = time.monotonic()
-        if now - self.last[what] < self.every[what]:
-            return False
-        self.last[what] = now
-        return True
 
 
 def _say_if_mixed(pack: Pack, parts: Sequence[Mapping[str, Any]], step: int) -> None:

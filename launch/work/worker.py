@@ -7,6 +7,7 @@ reports on its packs on stderr. If it gives up, it says why in one sentence on s
 """
 
 import argparse
+import contextlib
 import logging
 import math
 import sys
@@ -15,19 +16,19 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
-from launch.packs.leases import Lease, Leases, LostLease, say_if_clocks_differ
+from launch.packs.leases import Lease, Leases, LostLease
 from launch.packs.owner import this_owner
 from launch.packs.progress import noted
 from launch.plan.device import kind_of
 from launch.tracking.client import tracking_of
 from launch.wording import Silence, counted, in_time
-from launch.work.claiming import Claiming, MayCome, always, nobody
+from launch.work.claiming import Claiming
 from launch.work.failures import Died, Failures, failure_of
 from launch.work.patience import Patience, Stopped, StopSignal, give_back
 from launch.work.process import free_memory, prepare_process, release_memory
 from launch.work.training import train_pack
 from plasticity_lab.errors import DataError, PlasticityError, StoreError
-from plasticity_lab.records.files import names
+from plasticity_lab.records.files import clock_offset, names
 from plasticity_lab.records.plan import Pack, Plan, in_parts, read_plan
 from plasticity_lab.records.provenance import other_code
 from plasticity_lab.records.store import Store
@@ -36,6 +37,8 @@ from plasticity_lab.records.training_code import code_digest
 log = logging.getLogger("launch.work.worker")
 POLL_SECONDS, LONGEST_POLL_SECONDS, POLL_SHARE = 1.0, 15.0, 0.25
 """Pauses of a worker that waits for others: a share of its wait so far, so that many may wait for long."""
+CLOCKS_APART_SECONDS = 5.0
+"""A larger difference of clocks is logged, since times in leases and logs would disagree."""
 
 
 class OutOfTime(Exception):
@@ -55,11 +58,11 @@ def work(
     sweep: str,
     device: str,
     stop: Callable[[], bool],
-    time_for: Callable[[float], bool] = always,
+    time_for: Callable[[float], bool] | None = None,
     patience: float = math.inf,
     died_of_memory: Died = lambda owner: False,
     cores: int = 1,
-    may_come: MayCome = nobody,
+    may_come: Callable[[], bool] = lambda: False,
     only: Collection[str] = (),
 ) -> bool:
     """Trains packs until all packs of the plan are done.  Returns whether every pack that it trained ended well.
@@ -91,10 +94,10 @@ class Worker:
         sweep: str,
         device: str,
         stop: Callable[[], bool],
-        time_for: Callable[[float], bool],
+        time_for: Callable[[float], bool] | None,
         died_of_memory: Died,
         cores: int,
-        may_come: MayCome,
+        may_come: Callable[[], bool],
         only: Collection[str],
     ) -> None:
         self.store, self.sweep, self.device, self.stop = store, sweep, device, stop
@@ -116,9 +119,9 @@ class Worker:
         """See the function `work`."""
         busy, silence = time.monotonic(), Silence()
         try:
-            say_if_clocks_differ(self.store)
+            _say_if_clocks_differ(self.store)
             while not self.stop() and self.trying.until_done("packs", self._look):
-                claimed = self.trying.until_done("lease", self._claim)
+                claimed = self.trying.until_done("lease", lambda: self.claiming.claim(self.plan, self.left, self.packs))
                 if claimed is not None:
                     self.well &= self._train_claimed(*claimed)
                     self.claiming.begun, busy, silence = True, time.monotonic(), Silence()
@@ -132,7 +135,7 @@ class Worker:
                     count = len(self.left)
                     log.warning("%d packs wait for packs of other sweeps, which no worker trains: resume those.", count)
                     break
-                if self.trying.until_done("packs", self._train_anew):
+                if self.trying.until_done("packs", lambda: self.claiming.train_anew(self.left, self.packs)):
                     continue
                 if waited > patience:
                     log.info("Others train the %d packs that are left, or will.", len(self.left))
@@ -175,12 +178,6 @@ class Worker:
             self.packs = {pack.id: pack for pack in whole if self.claiming.is_of_sort(pack)}
             self.left = list(self.packs)
         self.left = self.leases.left(self.left)
-
-    def _claim(self) -> tuple[Plan, Pack, Lease] | None:
-        return self.claiming.claim(self.plan, self.left, self.packs)
-
-    def _train_anew(self) -> bool:
-        return self.claiming.train_anew([self.packs[pack] for pack in self.leases.left(self.left)])
 
     def _sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -227,6 +224,20 @@ class Worker:
             release_memory()
             self.tracking.end(plan.runs_of(pack), recorded)
         return failure is None or not recorded
+
+
+def _say_if_clocks_differ(store: Store) -> None:
+    """Logs a difference between the file server's clock and this machine's."""
+    with contextlib.suppress(StoreError):
+        apart = clock_offset(store.leases_folder)
+        if abs(apart) > CLOCKS_APART_SECONDS:
+            log.warning(
+                "The clock that stamps the files of %s is %.0f s %s this machine's. Leases go by the former; if each "
+                "machine stamps the files that it writes, as on Lustre or sshfs, have the clocks set (NTP).",
+                store.root,
+                abs(apart),
+                "ahead of" if apart > 0 else "behind",
+            )
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -12,7 +12,7 @@ import pytest
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
 from launch.work import patience
-from launch.work.patience import Patience, Stopped, beating, fault_of
+from launch.work.patience import Heartbeat, Patience, Stopped, fault_of
 from launch.work.worker import work
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.record import read_record
@@ -181,7 +181,8 @@ def test_a_lease_is_touched_again_when_the_store_works_again(faulty):
     store, disk = faulty
     store.prepare()
     lease = Leases(store, 4, this_owner()).claim(["pack"])
-    with beating(lease, 4) as heartbeat:
+    heartbeat = Heartbeat(lease, 4)
+    with heartbeat.beating():
         disk.fail()
         time.sleep(1)
         heartbeat.alive()

@@ -15,7 +15,7 @@ from launch.packs.leases import Leases, LostLease
 from launch.packs.owner import Owner, this_owner
 from launch.plan.device import kind_of
 from launch.work import claiming, training, worker
-from launch.work.patience import beating
+from launch.work.patience import Heartbeat
 from launch.work.process import DeviceLost, free_memory, prepare_compiling, ran_out_of_memory
 from launch.work.worker import work
 from plasticity_lab.errors import DataError, StoreError
@@ -140,14 +140,16 @@ def test_a_lease_is_kept_through_a_step_that_outlasts_it(store):
     store.prepare()
     lease = Leases(store, 0.2, this_owner()).claim(["pack"])
     others = Leases(store, 0.2, OTHER)
-    with beating(lease, 0.2) as heartbeat:
+    heartbeat = Heartbeat(lease, 0.2)
+    with heartbeat.beating():
         for _ in range(6):
             time.sleep(0.1)
             assert others.claim(["pack"]) is None
         heartbeat.alive()
     time.sleep(0.3)
     assert others.claim(["pack"]).epoch == 1
-    with beating(lease, 0.2) as heartbeat:
+    heartbeat = Heartbeat(lease, 0.2)
+    with heartbeat.beating():
         time.sleep(0.2)
         with pytest.raises(LostLease):
             heartbeat.alive()
@@ -157,7 +159,7 @@ def test_a_worker_that_hangs_loses_its_lease(store, monkeypatch):
     monkeypatch.setattr("launch.work.patience.LONGEST_STEP_SECONDS", 0.1)
     store.prepare()
     lease = Leases(store, 0.2, this_owner()).claim(["pack"])
-    with beating(lease, 0.2):
+    with Heartbeat(lease, 0.2).beating():
         time.sleep(0.6)
         assert Leases(store, 0.2, OTHER).claim(["pack"]).epoch == 1
 
