@@ -2,7 +2,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from plasticity_lab.benchmarks.labelled.stream import Position
+from plasticity_lab.records.rows import Position
 from plasticity_lab.trainer import train
 
 

@@ -15,19 +15,9 @@ from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Network
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.measures import Measures
-from plasticity_lab.records.rows import Chunk, Evaluation, Position, Rows, Stage
+from plasticity_lab.records.rows import Chunk, Evaluation, Position, Rows, Task
 
 State = dict[str, Any]
-
-
-class Task(Stage, Protocol):
-    """One stage of a pack, with the same number of steps for all runs. The class of its chunks is up to the stream and
-    its learner.
-    """
-
-    def chunks(self, after: Position) -> Iterator[Any]:
-        """The remaining chunks; all of them unless `after` lies within this task."""
-        ...
 
 
 TaskOfStream = TypeVar("TaskOfStream", bound=Task, covariant=True)

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.agent import Chunk, Learner, State, Task
+from plasticity_lab.agents.agent import Learner, State
 from plasticity_lab.diagnostics.diagnostic import Diagnostic
 from plasticity_lab.diagnostics.view import Tensors, View
 from plasticity_lab.errors import OwnClassError
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.measures import Column, Kind
-from plasticity_lab.records.rows import Evaluation, Rows
+from plasticity_lab.records.rows import Chunk, Evaluation, Rows, Task
 
 Values = dict[str, NDArray[np.float64]]
 STATE = "diagnostics"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from plasticity_lab.records.accumulators import Growing, RunningMean
 from plasticity_lab.records.measures import Kind, Measures, Taken
-from plasticity_lab.records.rows import Chunk, Episodes, Evaluation, Position, Rows, Stage
+from plasticity_lab.records.rows import Chunk, Episodes, Evaluation, Position, Rows, Task
 
 Array = NDArray[Any]
 
@@ -89,7 +89,7 @@ class Journal:
             self._last = {name: (values if name in self._values else means)[name] for name in self._last}
             self._append("epoch", chunk.task, chunk.marks, {"mean": means, "value": values})
 
-    def add_task(self, task: Stage, evaluation: Evaluation) -> None:
+    def add_task(self, task: Task, evaluation: Evaluation) -> None:
         """Adds the row of a task that has ended and the rows of its pairs, and moves on to the next task.
 
         Raises ValueError for another task, inside an epoch, and for an evaluation of another shape.

@@ -3,9 +3,9 @@
 Shapes: K runs, S updates of a chunk, E episodes that ended in it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,47 +18,36 @@ class Position(NamedTuple):
     step: int
 
 
-class Chunk(Protocol):
-    """A part of a task that takes a few seconds at most; after it the trainer handles checkpoints and signals."""
+@dataclass(frozen=True)
+class Chunk:
+    """A part of a task that takes a few seconds at most; after it the trainer handles checkpoints and signals.
 
-    @property
-    def task(self) -> int:
-        """The position of its task."""
-        ...
+    task: the position of its task. epoch: the number of its epoch, counted through the run from 0. first: the steps of
+    the run before it. steps: its length, in the benchmark's unit. ends_epoch: whether an epoch's row is written after
+    it. marks: the values of the mark columns in its rows (see `Measures.marks`).
+    """
 
-    @property
-    def epoch(self) -> int:
-        """The number of its epoch, counted through the run from 0."""
-        ...
-
-    @property
-    def steps(self) -> int:
-        """Its length in the benchmark's unit."""
-        ...
-
-    @property
-    def ends_epoch(self) -> bool:
-        """Whether an epoch's row is written after it."""
-        ...
-
-    @property
-    def marks(self) -> Mapping[str, int]:
-        """The values of the mark columns in its rows (see `Measures.marks`)."""
-        ...
+    task: int
+    epoch: int
+    first: int
+    steps: int
+    ends_epoch: bool
+    marks: Mapping[str, int]
 
 
-class Stage(Protocol):
-    """A task, as the rows of metrics name it."""
+@dataclass(frozen=True)
+class Task:
+    """One stage of a pack, with the same number of steps for all runs.
 
-    @property
-    def position(self) -> int:
-        """Its number among the benchmark's tasks, from 0."""
-        ...
+    position: its number among the benchmark's tasks, from 0. marks: the marks of its chunks.
+    """
 
-    @property
-    def marks(self) -> Mapping[str, int]:
-        """The marks of its chunks."""
-        ...
+    position: int
+    marks: Mapping[str, int]
+
+    def chunks(self, after: Position) -> Iterator[Any]:
+        """The remaining chunks, of the class that the learner takes; all unless `after` lies within this task."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from plasticity_lab.assembly import assembled
-from plasticity_lab.benchmarks.labelled.stream import Position
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.randomness.device import run_keys, uniforms
+from plasticity_lab.records.rows import Position
 from tests.helpers.packs import CPU, choices, differing, images, needs_kernels, run, saved, trained
 
 IMAGES = images(8, 189, 45)

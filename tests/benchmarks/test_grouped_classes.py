@@ -7,11 +7,12 @@ import pytest
 
 from plasticity_lab.benchmarks.labelled.joint_classes import JointClasses
 from plasticity_lab.benchmarks.labelled.split_classes import SplitClasses
-from plasticity_lab.benchmarks.labelled.stream import Position, Stream
+from plasticity_lab.benchmarks.labelled.stream import Stream
 from plasticity_lab.component import build
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.data.sources import source_named
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.rows import Position
 from tests.helpers.packs import choice
 
 LABELS = np.concatenate([np.arange(12), np.random.default_rng(3).permutation(np.repeat(np.arange(12), 8))])

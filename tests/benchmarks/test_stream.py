@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from plasticity_lab.benchmarks.labelled import stream as module
-from plasticity_lab.benchmarks.labelled.stream import Position, Stream
+from plasticity_lab.benchmarks.labelled.stream import Stream
 from plasticity_lab.component import build
+from plasticity_lab.records.rows import Position
 from tests.helpers.packs import BENCHMARKS, images
 
 IMAGES = images(8, 300, 20)

@@ -69,7 +69,7 @@ def test_a_billion_tasks_are_counted_at_once(kind, few_tasks):
     steps, epochs = sum(benchmark.steps_of(position) for position in (0, 1)), 2
     assert (benchmark.total_steps, benchmark.total_epochs) == (steps * billion // 2, epochs * billion // 2)
     assert benchmark.max_images == (205 if kind in BENCHMARKS else 40)
-    last = Task(billion - 2, [benchmark.lesson(IMAGES, 0, billion - 2)], True, benchmark, [0])
+    last = Task(billion - 2, {}, [benchmark.lesson(IMAGES, 0, billion - 2)], benchmark, [0])
     chunk = next(last.chunks(Position(0, 0)))
     assert (chunk.first, chunk.epoch) == (steps * (billion // 2 - 1), billion - 2)
 

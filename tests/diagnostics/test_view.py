@@ -90,7 +90,7 @@ def test_second_derivatives_are_the_differences_of_first_ones(activation, networ
 
 
 def view_of(learner):
-    return learner.view(Stage(0, learner.network.body, 32, 32, 32, {}))
+    return learner.view(Stage(0, {}, learner.network.body, 32, 32, 32))
 
 
 def test_of_ppo_too_the_hessian_is_symmetric_and_not_zero():

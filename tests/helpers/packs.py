@@ -18,10 +18,10 @@ from omegaconf import OmegaConf
 import plasticity_lab
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.assembly import assembled
-from plasticity_lab.benchmarks.labelled.stream import Position
 from plasticity_lab.component import load, typed
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.kernels.build import missing
+from plasticity_lab.records.rows import Position
 from plasticity_lab.run import Run
 from plasticity_lab.trainer import train
 

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from plasticity_lab.assembly import assembled
-from plasticity_lab.benchmarks.labelled.stream import Position
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.perturbations.shocks import Shocks
+from plasticity_lab.records.rows import Position
 from tests.helpers.packs import CPU, differing, images, needs_compiler, needs_kernels, run, trained
 
 EPOCHS, WIDTH = 5, 12

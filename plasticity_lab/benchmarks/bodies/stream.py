@@ -4,41 +4,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
-from plasticity_lab.records.rows import Position
+from plasticity_lab.records import rows
+
+
+class Segment(rows.Chunk):
+    """A number of steps with a body.  first, steps: steps of all environments of a run together."""
 
 
 @dataclass(frozen=True)
-class Segment:
-    """A chunk: a number of steps with a body.
-
-    epoch: counted through the run, from 0.
-    first: steps of the run before this segment.
-    steps: steps of all environments of a run together.
-    """
-
-    task: int
-    epoch: int
-    first: int
-    steps: int
-    ends_epoch: bool
-    marks: dict[str, int]
-
-
-@dataclass(frozen=True)
-class Stage:
+class Stage(rows.Task):
     """A task: one body for `steps` steps, in epochs of `epoch_steps` steps and segments of at most `most` steps.
 
     The last epoch of a task and the last segment of an epoch may be shorter.
     """
 
-    position: int
     body: str
     steps: int
     epoch_steps: int
     most: int
-    marks: dict[str, int]
 
-    def chunks(self, after: Position) -> Iterator[Segment]:
+    def chunks(self, after: rows.Position) -> Iterator[Segment]:
         """The remaining segments; all of them unless `after` lies within this task."""
         epochs = -(-self.steps // self.epoch_steps)
         taken = after.step if after.task == self.position else 0
@@ -79,7 +64,7 @@ class SegmentedTasks:
         """Epochs of a whole run."""
         return self.benchmark.tasks * -(-self.task_steps // self.epoch_steps)
 
-    def tasks(self, after: Position) -> Iterator[Stage]:
+    def tasks(self, after: rows.Position) -> Iterator[Stage]:
         """The unfinished tasks, starting with the task that contains `after`."""
         for position in range(after.task, self.benchmark.tasks):
             yield self.task(position)
@@ -88,7 +73,7 @@ class SegmentedTasks:
         """The task at a position."""
         body = self.benchmark.body_of(position)
         marks = {"body": self.benchmark.bodies.index(body), "cycle": self.benchmark.cycle_of(position)}
-        return Stage(position, body, self.task_steps, self.epoch_steps, self.most, marks)
+        return Stage(position, marks, body, self.task_steps, self.epoch_steps, self.most)
 
 
 class Stages(SegmentedTasks):

@@ -3,7 +3,7 @@
 Legend: K runs, S steps of a chunk, B examples of a batch.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
 from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.records.rows import Position
+from plasticity_lab.records import rows
 
 CHUNK_STEPS = 500
 """Maximum number of steps between two checks of the clock. Chunks end at multiples of it, in resumed runs and packs
@@ -20,39 +20,26 @@ too, so sums over a chunk are the same in every run.
 
 
 @dataclass(frozen=True)
-class Chunk:
+class Chunk(rows.Chunk):
     """Consecutive steps within one epoch of one task.
 
-    epoch: counted through the run.
     images (K, S, B): indices of the batches' images among the task's images.
     counts (S,): number of examples in each batch. The other rows are padding: they repeat image 0 with weight 0.
-    first: steps taken before this chunk, counted through the run.
-    marks: the task's marks.
     """
 
-    task: int
-    epoch: int
-    first: int
-    steps: int
-    ends_epoch: bool
-    marks: Mapping[str, bool]
     images: NDArray[np.int64]
     counts: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Task:
-    """One stage of a pack: a lesson for each run, all of equal length. marks: `hard`, whether the task counts in
-    metrics.
-    """
+class Task(rows.Task):
+    """A lesson for each run of a pack, all of equal length.  marks: `hard`, whether the task counts in metrics."""
 
-    position: int
     lessons: Sequence[Lesson]
-    marks: Mapping[str, bool]
     benchmark: LabelledBenchmark
     seeds: Sequence[int]
 
-    def chunks(self, after: Position) -> Iterator[Chunk]:
+    def chunks(self, after: rows.Position) -> Iterator[Chunk]:
         """The remaining chunks; all of them unless `after` lies within this task."""
         benchmark, position = self.benchmark, self.position
         taken = after.step if after.task == position else 0
@@ -65,7 +52,7 @@ class Task:
             while start < end:
                 within = start - epoch * batches
                 stop = min(epoch * batches + (within // CHUNK_STEPS + 1) * CHUNK_STEPS, end)
-                rows = slice(within, stop - epoch * batches)
+                shown = slice(within, stop - epoch * batches)
                 yield Chunk(
                     task=position,
                     epoch=epochs_before + epoch,
@@ -73,8 +60,8 @@ class Task:
                     steps=stop - start,
                     ends_epoch=stop == end,
                     marks=self.marks,
-                    images=images[:, rows],
-                    counts=counts[rows],
+                    images=images[:, shown],
+                    counts=counts[shown],
                 )
                 start = stop
 
@@ -98,7 +85,7 @@ class Stream:
         self.image_set = image_set
         self.seeds = seeds
 
-    def tasks(self, after: Position) -> Iterator[Task]:
+    def tasks(self, after: rows.Position) -> Iterator[Task]:
         """The unfinished tasks, starting with the task that contains `after`."""
         for position in range(after.task, self.benchmark.tasks):
             yield self.task(position)
@@ -106,4 +93,4 @@ class Stream:
     def task(self, position: int) -> Task:
         """The task at that position."""
         lessons = [self.benchmark.lesson(self.image_set, seed, position) for seed in self.seeds]
-        return Task(position, lessons, {"hard": lessons[0].hard}, self.benchmark, self.seeds)
+        return Task(position, {"hard": lessons[0].hard}, lessons, self.benchmark, self.seeds)

@@ -10,8 +10,8 @@ from torch.nn.functional import cross_entropy
 from plasticity_lab.agents.replay.learner import drawn
 from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.labelled import stream as streams
-from plasticity_lab.benchmarks.labelled.stream import Position
 from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.records.rows import Position
 from tests.helpers.packs import CPU, choice, differing, images, needs_compiler, run, saved, trained
 
 IMAGES = images(4, 400, 90, classes=8)

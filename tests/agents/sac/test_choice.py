@@ -72,6 +72,6 @@ def test_a_test_is_played_by_the_middle_of_the_policy(monkeypatch):
     learner, chunks = begun(packs_of(*SMALL, "seed=0,1"))
     learner.advance(chunks[0])
     shown = np.zeros((2, 3, 6), np.float32)
-    actions = learner.test_policy(Stage(0, "sliders", 150, 50, 50, {}), 3)(shown)
+    actions = learner.test_policy(Stage(0, {}, "sliders", 150, 50, 50), 3)(shown)
     mean = learner.learning.networks["actor"].answers(shown, "sliders")["mean"]
     np.testing.assert_allclose(actions, np.tanh(mean), rtol=1e-5)
