@@ -19,7 +19,6 @@ from launch.work.process import prepare_process
 from plasticity_lab.environments.bodies import body_named
 from plasticity_lab.environments.body import Body, Simulation
 from plasticity_lab.environments.processes.in_processes import InProcesses
-from plasticity_lab.environments.processes.share import layout_of
 from plasticity_lab.process.exits import status_of
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.provenance import cpu_model
@@ -48,7 +47,7 @@ class Timed:
 
 
 def _line(body: Body, copies: int, processes: int) -> str:
-    together = InProcesses(body.simulation, layout_of(body, copies), processes)
+    together = InProcesses(body, copies, processes)
 
     def cpu() -> float:
         return time.process_time() + sum(map(_cpu_of, together.helpers))

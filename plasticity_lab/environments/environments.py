@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from plasticity_lab.environments.body import Body, Saved
 from plasticity_lab.environments.processes.in_processes import InProcesses
-from plasticity_lab.environments.processes.share import layout_of
 from plasticity_lab.errors import ConfigError, PlasticityError
 from plasticity_lab.randomness.host import host_stream
 
@@ -85,7 +84,7 @@ class Environments:
         there = len(seeds) * count
         self._simulation: Any = body.simulation(there)
         if processes > 1:
-            self._simulation = InProcesses(body.simulation, layout_of(body, there), processes)
+            self._simulation = InProcesses(body, there, processes)
         if friction is not None:
             if not body.has_friction:
                 raise ConfigError(f"The body {body.name} has no friction that could be changed.")

@@ -7,28 +7,23 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.environments.mujoco.physics import Noise, Outcome, Reading, squared
+from plasticity_lab.environments.mujoco.physics import Outcome, Reading, Rules, squared
 
 TORSO = 1  # the body after the world
 HEIGHTS = (0.2, 1.0)  # bounds of the torso's height before a fall or a flight
 
 
 @dataclass(frozen=True)
-class Ant:
+class Ant(Rules):
     """The reward is 1 plus the speed, minus 0.5 · |action|² and the cost of contacts; a fall or a flight terminates.
 
     contact_forces: whether they are observed and cost 0.0005 · |force|², each clipped at ±1, as in v5.
     paid_when_fallen: whether the last step of an episode also has the reward of 1, as up to v4.
     """
 
+    file: str = "ant.xml"
     contact_forces: bool = True
     paid_when_fallen: bool = False
-    file: str = "ant.xml"
-    frame_skip: int = 5
-
-    def noise(self, stream: np.random.Generator, positions: int, velocities: int) -> Noise:
-        """Positions uniform in ±0.1, velocities normal with a deviation of 0.1."""
-        return stream.uniform(-0.1, 0.1, positions), 0.1 * stream.standard_normal(velocities)
 
     def place(self, model: mujoco.MjModel, now: Reading) -> NDArray[np.float64]:
         """The torso's, from MuJoCo's last step: one of its steps behind the positions of joints."""

@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.environments.mujoco.physics import Noise, Outcome, Reading, squared
+from plasticity_lab.environments.mujoco.physics import Noise, Outcome, Reading, Rules, squared
 
 HEIGHTS = (1.0, 2.0)  # bounds of the torso's height before a fall
 SHOWN = ("qpos", "qvel", "cinert", "cvel", "qfrc_actuator", "cfrc_ext")
@@ -16,17 +16,16 @@ SKIPPED = {"qpos": 2, "cinert": 1, "cvel": 1, "qfrc_actuator": 6, "cfrc_ext": 1}
 
 
 @dataclass(frozen=True)
-class Humanoid:
+class Humanoid(Rules):
     """The reward is 5 plus 1.25 · the speed, minus 0.1 · |action|² and the cost of contacts; a fall terminates.
 
     of_v4: observes the rows of the world and of the torso's motors too, which are always 0; contacts cost nothing, and
     the last step of an episode also has the reward of 5.
     """
 
-    of_v4: bool = False
     file: str = "humanoid.xml"
-    frame_skip: int = 5
     contact_forces: bool = True
+    of_v4: bool = False
 
     def noise(self, stream: np.random.Generator, positions: int, velocities: int) -> Noise:
         """All uniform in ±0.01."""

@@ -7,6 +7,7 @@ import copy
 import importlib.util
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,35 @@ class Reading(dict[str, NDArray[Any]]):
             views = [views[at] for at in self._copies]
         self[name] = np.concatenate(views).reshape(len(views), *views[0].shape)
         return self[name]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The computations of a Gymnasium class from MuJoCo's numbers, in the same order, so that the bits are equal.
+
+    file: the file of the model. frame_skip: number of MuJoCo's steps in one of ours. contact_forces: whether cfrc_ext
+    is read.
+    """
+
+    file: str
+    frame_skip: int = 5
+    contact_forces: bool = False
+
+    def noise(self, stream: np.random.Generator, positions: int, velocities: int) -> Noise:
+        """The initial differences: by default positions uniform in ±0.1, velocities normal with a deviation of 0.1."""
+        return stream.uniform(-0.1, 0.1, positions), 0.1 * stream.standard_normal(velocities)
+
+    def place(self, model: mujoco.MjModel, now: Reading) -> NDArray[np.float64]:
+        """The distance that each copy has moved, (E,); its speed is computed from it. By default the first position."""
+        return now["qpos"][:, 0].copy()
+
+    def observation(self, now: Reading) -> NDArray[np.float64]:
+        """The observation of each copy, (E, D)."""
+        raise NotImplementedError
+
+    def outcome(self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading) -> Outcome:
+        """Rewards and which copies terminated, (M,) each, after a step at that speed (M,) by these actions (M, A)."""
+        raise NotImplementedError
 
 
 class Physics:

@@ -1,35 +1,23 @@
-"""HalfCheetah, Hopper and Walker2d: bodies that run in a plane. Positions: along the ground, height, angle, joints."""
+"""HalfCheetah, Hopper and Walker2d: bodies that run in a plane. Positions: along the ground, height, angle, joints.
 
+The first position gives the speed, and an observation leaves it out.
+"""
+
+import math
 from dataclasses import dataclass
 from typing import Any
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.environments.mujoco.physics import Noise, Outcome, Reading, squared
-
-
-class Planar:
-    """The base class of the three: the first position gives the speed, and an observation leaves it out."""
-
-    contact_forces = False
-
-    def place(self, model: mujoco.MjModel, now: Reading) -> NDArray[np.float64]:
-        """The position along the ground."""
-        return now["qpos"][:, 0].copy()
+from plasticity_lab.environments.mujoco.physics import Noise, Outcome, Reading, Rules, squared
 
 
 @dataclass(frozen=True)
-class HalfCheetah(Planar):
+class HalfCheetah(Rules):
     """The reward is the speed minus 0.1 · |action|²; it never terminates."""
 
     file: str = "half_cheetah.xml"
-    frame_skip: int = 5
-
-    def noise(self, stream: np.random.Generator, positions: int, velocities: int) -> Noise:
-        """Positions uniform in ±0.1, velocities normal with a deviation of 0.1."""
-        return stream.uniform(-0.1, 0.1, positions), 0.1 * stream.standard_normal(velocities)
 
     def observation(self, now: Reading) -> NDArray[np.float64]:
         """All positions except the first, and the velocities."""
@@ -41,19 +29,18 @@ class HalfCheetah(Planar):
 
 
 @dataclass(frozen=True)
-class Legged(Planar):
+class Legged(Rules):
     """Hopper and Walker2d: the reward is 1 plus the speed minus 0.001 · |action|²; a fall terminates.
 
     heights, angles: bounds before a fall. states: bound of all other positions and of all velocities. paid_when_fallen:
     whether the last step of an episode also has the reward of 1, as up to v4.
     """
 
-    file: str
-    heights: tuple[float, float]
-    angles: tuple[float, float]
+    frame_skip: int = 4
+    heights: tuple[float, float] = (-math.inf, math.inf)
+    angles: tuple[float, float] = (-math.inf, math.inf)
     states: float | None = None
     paid_when_fallen: bool = False
-    frame_skip: int = 4
 
     def noise(self, stream: np.random.Generator, positions: int, velocities: int) -> Noise:
         """All uniform in ±0.005."""

@@ -6,53 +6,17 @@ Legend: M copies, E copies that start an episode, D numbers of an observation, A
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.environments.body import Saved
 from plasticity_lab.environments.mujoco.ant import Ant
 from plasticity_lab.environments.mujoco.humanoid import Humanoid
-from plasticity_lab.environments.mujoco.physics import Noise, Outcome, Physics, Reading
+from plasticity_lab.environments.mujoco.physics import Physics, Rules
 from plasticity_lab.environments.mujoco.planar import HalfCheetah, Legged
 from plasticity_lab.errors import PlasticityError
-
-
-class Rules(Protocol):
-    """The computations of a Gymnasium class from MuJoCo's numbers, in the same order, so that the bits are equal."""
-
-    @property
-    def file(self) -> str:
-        """The file of the model."""
-        ...
-
-    @property
-    def frame_skip(self) -> int:
-        """Number of MuJoCo's steps in one of ours."""
-        ...
-
-    @property
-    def contact_forces(self) -> bool:
-        """Whether cfrc_ext is read."""
-        ...
-
-    def noise(self, stream: np.random.Generator, positions: int, velocities: int) -> Noise:
-        """The initial differences from the model's first state: positions, velocities."""
-        ...
-
-    def place(self, model: mujoco.MjModel, now: Reading) -> NDArray[np.float64]:
-        """The distance that each copy has moved, (E,); its speed is computed from it."""
-        ...
-
-    def observation(self, now: Reading) -> NDArray[np.float64]:
-        """The observation of each copy, (E, D)."""
-        ...
-
-    def outcome(self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading) -> Outcome:
-        """Rewards and which copies terminated, (M,) each, after a step at that speed (M,) by these actions (M, A)."""
-        ...
 
 
 class MuJoCoBody:

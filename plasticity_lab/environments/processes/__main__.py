@@ -34,8 +34,9 @@ def main() -> None:
         found, error, trace = None, None, ""
         try:
             if share is None:
-                build, copies, layout = arguments
-                share = Share(pickle.loads(build), copies, Shared(file, layout))
+                pickled, own, copies = arguments
+                body = pickle.loads(pickled)
+                share = Share(body, own, Shared(file, body, copies))
             else:
                 found = _done(share, verb, arguments)
         except Exception as failure:

@@ -7,7 +7,6 @@ import numpy as np
 
 from plasticity_lab.environments.body import Body, Simulation
 from plasticity_lab.environments.processes.in_processes import InProcesses
-from plasticity_lab.environments.processes.share import layout_of
 from plasticity_lab.randomness.host import host_stream
 
 LEAST_SECONDS = 1e-4
@@ -44,7 +43,7 @@ def helped(body: Body, copies: int, processes: int) -> bool:
     alone = body.simulation(copies)
     if min(_begun(alone, body, copies)) < LEAST_SECONDS:
         return False
-    together = InProcesses(body.simulation, layout_of(body, copies), processes)
+    together = InProcesses(body, copies, processes)
     _begun(together, body, copies)
     pairs = [[_seconds(each, body, copies, STEPS) for each in (alone, together)] for _ in range(ROUNDS)]
     one, several = np.median(pairs, axis=0)

@@ -23,33 +23,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.environments.body import Saved, Simulation
-from plasticity_lab.environments.processes.share import Layout, Share, Shared
+from plasticity_lab.environments.body import Body, Saved
+from plasticity_lab.environments.processes.share import Share, Shared
 from plasticity_lab.errors import HelperLost
 from plasticity_lab.named_code import python_path
 
 
 class InProcesses:
-    """M copies of an environment, stepped by several processes: a `FrictionSimulation` with the same bits as one
-    process.
+    """M copies of a body, stepped by several processes: a `FrictionSimulation` with the same bits as one process.
 
-    build: the number of copies → a simulation of them, which can be pickled. processes: this one and its helpers; no
-    more than copies. An error in one of them is raised here after all have finished the request. HelperLost is raised
-    if a helper has ended; the copies are then useless.
+    body: can be pickled. processes: this one and its helpers; no more than copies. An error in one of them is raised
+    here after all have finished the request. HelperLost is raised if a helper has ended; the copies are then useless.
     """
 
-    def __init__(self, build: Callable[[int], Simulation], layout: Layout, processes: int) -> None:
-        edges = np.linspace(0, layout.copies, min(processes, layout.copies) + 1).astype(int).tolist()
+    def __init__(self, body: Body, copies: int, processes: int) -> None:
+        edges = np.linspace(0, copies, min(processes, copies) + 1).astype(int).tolist()
         *theirs, own = [slice(*edges[at : at + 2]) for at in range(len(edges) - 1)]
         file = _file_without_name()
         try:
-            self._shared = Shared(file, layout)
-            self._own = Share(build, own, self._shared)  # first: if it cannot be built, no helper is started
+            self._shared = Shared(file, body, copies)
+            self._own = Share(body, own, self._shared)  # first: if it cannot be built, no helper is started
             self._helpers = [(Helper(file), share) for share in theirs]
         finally:
             os.close(file)
-        pickled = pickle.dumps(build)
-        self._together([("build", pickled, share, layout) for _, share in self._helpers], lambda: None)
+        pickled = pickle.dumps(body)
+        self._together([("build", pickled, share, copies) for _, share in self._helpers], lambda: None)
 
     @property
     def helpers(self) -> list[int]:
