@@ -4,7 +4,6 @@ A record is <coarse label><fine label><3,072 pixels> in CIFAR-100 and <label><3,
 the red, green and blue 32×32 planes in turn. Source: Krizhevsky 2009, https://www.cs.toronto.edu/~kriz/cifar.html.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -127,43 +126,30 @@ def _read(
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Images (N, 3, 32, 32) and labels (N,) of some files, one after another.
 
-    The files are read into one array. The images are a view of it that skips the label bytes: copying 154 MB to drop
-    0.1 MB is not worth it.  Raises DataError for a file with another length, and for labels out of range.
+    The images are a view that skips the label bytes: copying 154 MB to drop 0.1 MB is not worth it.  Raises DataError
+    for a missing file, for one with another length, and for labels out of range.
     """
     labels = len(published.labels)
-    length = labels + PIXELS
-    counts = [_record_count(published, files, name, length) for name in names]
-    records, start = np.empty((sum(counts), length), np.uint8), 0
-    for name, count in zip(names, counts, strict=True):
-        path, part = files.path(name), records[start : start + count]
+    length, parts = labels + PIXELS, []
+    for name in names:
+        path = files.path(name)
+        if not files.holds(name):
+            raise files.missing(name)
         try:
-            with path.open("rb") as file:
-                file.readinto(part.data)
+            content = np.fromfile(path, np.uint8)
         except OSError as error:
             raise files.unreadable(path, error) from error
-        for largest, classes in zip(part[:, :labels].max(axis=0), published.labels, strict=True):
+        if not content.size or content.size % length:
+            raise DataError(
+                f"{path} is truncated or damaged: {published.title} has records of {length:,} bytes, "
+                f"and its {content.size:,} bytes are not a whole number of them: {files.remedy}."
+            )
+        parts.append(content.reshape(-1, length))
+        for largest, classes in zip(parts[-1][:, :labels].max(axis=0), published.labels, strict=True):
             if largest >= classes:
                 raise DataError(
-                    f"{path} is damaged or of another set: it has the label {largest} where {published.title} "
-                    f"has 0..{classes - 1}: {files.remedy}."
+                    f"{path} is damaged or of another set: it has the label {largest}, and the labels of "
+                    f"{published.title} are 0..{classes - 1}: {files.remedy}."
                 )
-        start += count
+    records = parts[0] if len(parts) == 1 else np.concatenate(parts)
     return records[:, labels:].reshape(-1, *IMAGE), records[:, labels - 1].astype(np.int64)
-
-
-def _record_count(published: Published, files: ImageSetFiles, name: str, length: int) -> int:
-    """The number of records in a file.  length: bytes of a record."""
-    path = files.path(name)
-    if not files.holds(name):
-        raise files.missing(name)
-    try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-    except OSError as error:
-        raise files.unreadable(path, error) from error
-    if not size or size % length:
-        raise DataError(
-            f"{path} is truncated or damaged: {published.title} has records of {length:,} bytes, "
-            f"and its {size:,} bytes are not a whole number of them: {files.remedy}."
-        )
-    return size // length

@@ -120,21 +120,9 @@ def softmax(x_NRC: Tensor, of_columns: bool, there: int) -> Tensor:
     return _Softmax.apply(x_NRC.contiguous(), of_columns, there)
 
 
-def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return x.new_empty(weight.shape[0], x.shape[1], weight.shape[2])
-
-
-def _linear_input(delta: Tensor, weight: Tensor) -> Tensor:
-    return delta.new_empty(*delta.shape[:2], weight.shape[1])
-
-
 def _linear_weight(x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
     runs, inputs, outputs = x.shape[0], x.shape[2], delta.shape[2]
     return x.new_empty(runs, inputs, outputs), x.new_empty(runs, 1, outputs)
-
-
-def _step(*_: Tensor) -> None:
-    return None
 
 
 def _conv(x: Tensor, weight: Tensor, bias: Tensor, kernel: int, margin: int) -> Tensor:
@@ -156,27 +144,20 @@ def _pool(x: Tensor, size: int, stride: int, above: int, left: int, high: int, w
     return x.new_empty(shape), x.new_empty(shape)
 
 
-def _pool_input(
-    delta: Tensor, where: Tensor, size: int, stride: int, above: int, left: int, rows: int, columns: int
-) -> Tensor:
-    return delta.new_empty(delta.shape[0], rows, columns, delta.shape[3])
-
-
-def _softmax(x: Tensor, of_columns: bool, there: int) -> Tensor:
-    return torch.empty_like(x)
-
-
-def _softmax_input(delta: Tensor, shares: Tensor, of_columns: bool) -> Tensor:
-    return torch.empty_like(shares)
-
-
 RESULTS: dict[str, Callable[..., Any]] = {
-    "linear": _linear, "linear_input": _linear_input, "linear_weight": _linear_weight,
-    "linear_adam": _step, "linear_sgd": _step,
-    "conv": _conv, "conv_input": _conv_input, "conv_weight": _conv_weight,
-    "pool": _pool, "pool_input": _pool_input,
-    "softmax": _softmax, "softmax_input": _softmax_input,
-}  # fmt: skip
+    "linear": lambda x, weight, bias: x.new_empty(weight.shape[0], x.shape[1], weight.shape[2]),
+    "linear_input": lambda delta, weight: delta.new_empty(*delta.shape[:2], weight.shape[1]),
+    "linear_weight": _linear_weight,
+    "linear_adam": lambda *_: None,
+    "linear_sgd": lambda *_: None,
+    "conv": _conv,
+    "conv_input": _conv_input,
+    "conv_weight": _conv_weight,
+    "pool": _pool,
+    "pool_input": lambda delta, *windows: delta.new_empty(delta.shape[0], *windows[-2:], delta.shape[3]),
+    "softmax": lambda x, of_columns, there: torch.empty_like(x),
+    "softmax_input": lambda delta, shares, of_columns: torch.empty_like(shares),
+}
 """Operator → a function with the operator's arguments that returns empty tensors of the shapes of its results."""
 
 

@@ -68,7 +68,7 @@ DAMAGE = {
     "empty": (lambda good: b"", " 0 bytes"),
     "a wrong label": (
         lambda good: good[: -cifar.PIXELS - 1] + bytes([100]) + good[-cifar.PIXELS :],
-        "the label 100 where {title} has 0..{last}",
+        "the label 100, and the labels of {title} are 0..{last}",
     ),
 }
 

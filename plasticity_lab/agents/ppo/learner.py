@@ -82,14 +82,10 @@ class PPOLearner(ActingLearner):
         self.actor = Actor(
             environments,
             self._acting[task.body],
+            self.agent,
             self.parts.init_seeds,
-            self.agent.rollout,
             self.on_host["gamma"],
             self.normalisers[task.body],
-            normalise_observations=self.agent.normalise_observations,
-            normalise_rewards=self.agent.normalise_rewards,
-            clip_action=self.agent.clip_action,
-            timeout_is_terminal=self.agent.timeout_is_terminal,
         )
         if fresh:
             self.actor.begin()

@@ -18,7 +18,6 @@ from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.run_axis import aligned
 
 Array = NDArray[np.float64]
-NORMALISED = ("batch", "minibatch", "none")
 
 
 class Minibatches:
@@ -96,8 +95,6 @@ class Minibatches:
 # Generalised advantage estimation for a whole pack, in float64 on the host.
 #
 # Legend: K runs, T steps of a rollout, N environments of each run.
-
-Array = NDArray[np.float64]
 
 
 def advantages(

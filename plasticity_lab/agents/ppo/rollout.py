@@ -16,6 +16,7 @@ from plasticity_lab.agents.acting.network import ActingNetwork
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.policy import deviation
+from plasticity_lab.agents.ppo.settings import PPOSettings
 from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.environments import Ended, Environments, Outcome
 from plasticity_lab.randomness.host import host_stream
@@ -54,7 +55,7 @@ class Actor:
 
     seeds: seeds of their noise.
     gamma: (K,).
-    normaliser: the body's statistics, used for observations and rewards only if the two settings say so.
+    normaliser: the body's statistics, used for observations and rewards only if the agent normalises them.
     Values of an observation or an action that are not finite become 0, and the environment continues;
     `Transitions.finite` marks such runs.
     """
@@ -63,21 +64,14 @@ class Actor:
         self,
         environments: Environments,
         network: ActingNetwork,
+        agent: PPOSettings,
         seeds: Sequence[int],
-        steps: int,
         gamma: Array,
         normaliser: Normaliser,
-        *,
-        normalise_observations: bool,
-        normalise_rewards: bool,
-        clip_action: bool,
-        timeout_is_terminal: bool,
     ) -> None:
-        self.environments, self.network, self.seeds, self.steps, self.gamma = environments, network, seeds, steps, gamma
-        self.normaliser, self.body = normaliser, environments.body
-        self.normalise_observations, self.normalise_rewards = normalise_observations, normalise_rewards
-        self.timeout_is_terminal = timeout_is_terminal
-        clips = clip_action and not self.body.discrete
+        self.environments, self.network, self.agent, self.seeds, self.gamma = environments, network, agent, seeds, gamma
+        self.normaliser, self.body, self.steps = normaliser, environments.body, agent.rollout
+        clips = agent.clip_action and not self.body.discrete
         self.bounds = np.array(self.body.bounds, np.float32) if clips else None
         self.finite = np.ones(len(seeds), bool)
 
@@ -101,12 +95,12 @@ class Actor:
             outcome = self.environments.step(self._within_bounds(action))
             over, rewards = outcome.terminated | outcome.truncated, outcome.rewards
             led_to, shown = self._seen(outcome)
-            if self.normalise_observations:
+            if self.agent.normalise_observations:
                 self.normaliser.see(led_to, shown, over)
-            if self.normalise_rewards:
+            if self.agent.normalise_rewards:
                 rewards = self.normaliser.scaled_rewards(rewards, outcome.terminated, self.gamma)
             then = None
-            if not self.timeout_is_terminal and outcome.truncated.any():
+            if not self.agent.timeout_is_terminal and outcome.truncated.any():
                 then = self.network(self._given(led_to), 2 * (first + t) + 1)["value"][..., 0]
             for name, value in zip(rows, (x, action, rewards, outcome.terminated, over, then), strict=True):
                 rows[name].append(value)
@@ -120,7 +114,7 @@ class Actor:
             if value is not None:
                 following[:, t] = np.where(rows["ended"][t], value, following[:, t])
         stacked = {name: np.stack(values, axis=1) for name, values in rows.items()}
-        if self.timeout_is_terminal:
+        if self.agent.timeout_is_terminal:
             stacked["terminated"] = stacked["ended"]
         return Transitions(
             outputs=outputs_by_name, following=following, finite=self.finite, episodes=episodes_of(ended), **stacked
@@ -128,7 +122,7 @@ class Actor:
 
     def _given(self, shown: Array) -> Array:
         """The network's inputs, (K, N, D)."""
-        return self.normaliser.scaled(shown) if self.normalise_observations else shown
+        return self.normaliser.scaled(shown) if self.agent.normalise_observations else shown
 
     def _seen(self, outcome: Outcome) -> tuple[Array, Array]:
         """The observations that a step led to, and the current observations after it, (K, N, D) each, finite.

@@ -1,6 +1,5 @@
 """The settings of PPO."""
 
-from plasticity_lab.agents.ppo.minibatches import NORMALISED
 from plasticity_lab.component import Component, check_limits, setting, with_settings
 from plasticity_lab.errors import ConfigError
 
@@ -23,7 +22,7 @@ class PPOSettings(Component):
     entropy_weight: float = setting(0.0, at_least=0)  # weight of the entropy bonus
     max_norm: float | None = setting(None, above=0)  # maximum norm of a run's gradients; null: no limit
     # Normalised over the rollout (batch), over each minibatch (minibatch), or not (none).
-    advantages: str = setting("batch", one_of=NORMALISED)
+    advantages: str = setting("batch", one_of=("batch", "minibatch", "none"))
     # Whether a truncated episode counts as terminated; if not, the value of its last observation is added.
     timeout_is_terminal: bool = False
     clip_action: bool = False  # whether actions are clipped to the body's bounds

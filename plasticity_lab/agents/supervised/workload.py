@@ -76,6 +76,21 @@ class Workload:
         return SETTINGS[self.network]
 
     @property
+    def name(self) -> str:
+        """The name in plans (see `agents.cost.Yardstick`)."""
+        return self.setting.yardstick
+
+    @property
+    def description(self) -> str:
+        """The network's name."""
+        return self.network
+
+    @property
+    def widths(self) -> Mapping[str, Sequence[int]]:
+        """The pack widths in the network's setting."""
+        return self.setting.widths
+
+    @property
     def burst(self) -> int:
         """Steps of one burst."""
         return self.setting.steps if self.steps is None else self.steps
@@ -120,6 +135,20 @@ class Workload:
         """The cost of one run."""
         parts = parts_of(self.runs(1))
         return cost_of(parts, model_of(parts, self.image_set), self.image_set)
+
+    def shortened(self, updates: int) -> "Workload":
+        """The same workload with fewer images: a task is one burst."""
+        return replace(self, steps=updates)
+
+    def pack(self, width: int, mode: str, device: str) -> "Packed":
+        """A pack of the engine."""
+        return Packed(self, width, mode, device)
+
+    def peak(self, width: int, device: str) -> None:
+        """Takes a chunk and evaluates its task."""
+        pack = self.pack(width, "eager", device)
+        pack.burst()
+        pack.learner.evaluate(pack.task)
 
     def assembled(
         self, runs: Sequence[Run], device: torch.device, compiled: bool, kernels: bool = False
@@ -192,42 +221,5 @@ class Packed:
         return self.learner.advance(self.chunk)
 
 
-@dataclass(frozen=True)
-class WorkloadYardstick:
-    """A workload with the name used in plans (see `agents.cost.Yardstick`)."""
-
-    name: str
-    workload: Workload
-
-    @property
-    def description(self) -> str:
-        """The network's name."""
-        return self.workload.network
-
-    @property
-    def cost(self) -> Cost:
-        """The cost of one run."""
-        return self.workload.cost
-
-    @property
-    def widths(self) -> Mapping[str, Sequence[int]]:
-        """The pack widths in the network's setting."""
-        return self.workload.setting.widths
-
-    def shortened(self, updates: int) -> "WorkloadYardstick":
-        """The same workload with fewer images: a task is one burst."""
-        return WorkloadYardstick(self.name, replace(self.workload, steps=updates))
-
-    def pack(self, width: int, mode: str, device: str) -> Packed:
-        """A pack of the engine."""
-        return Packed(self.workload, width, mode, device)
-
-    def peak(self, width: int, device: str) -> None:
-        """Takes a chunk and evaluates its task."""
-        pack = self.pack(width, "eager", device)
-        pack.burst()
-        pack.learner.evaluate(pack.task)
-
-
-YARDSTICKS = (WorkloadYardstick("dense", Workload("mlp")), WorkloadYardstick("convolving", Workload("cnn")))
+YARDSTICKS = (Workload("mlp"), Workload("cnn"))
 """A network with only matrix products, and one with convolutions."""

@@ -45,6 +45,7 @@ class Setting:
     brightness: the mean of made-up pictures, out of 255, before values below 0 become black.
     steps: steps of one burst.
     widths: by kind of device. The CNN's widths are small on CPU, because each takes longer to compile.
+    yardstick: the name in plans.
     """
 
     target: str
@@ -54,13 +55,14 @@ class Setting:
     brightness: int
     steps: int
     widths: Mapping[str, Sequence[int]]
+    yardstick: str
 
 
 MLP_WIDTHS = {"cpu": (1, 2, 4, 8, 16), "cuda": (16, 64, 256, 512)}
 CNN_WIDTHS = {"cpu": (1, 2, 4), "cuda": (4, 16, 64)}
 SETTINGS = {
-    "mlp": Setting("plasticity_lab.networks.mlp.MLP", (1, 28, 28), 10, 16, -126, 500, MLP_WIDTHS),
-    "cnn": Setting("plasticity_lab.networks.cnn.CNN", (3, 32, 32), 100, 32, -20, 50, CNN_WIDTHS),
+    "mlp": Setting("plasticity_lab.networks.mlp.MLP", (1, 28, 28), 10, 16, -126, 500, MLP_WIDTHS, "dense"),
+    "cnn": Setting("plasticity_lab.networks.cnn.CNN", (3, 32, 32), 100, 32, -20, 50, CNN_WIDTHS, "convolving"),
 }
 """The MLP as in Permuted MNIST (four in five pixels are black); the CNN as in 5+1 CIFAR. A burst is a whole chunk, or
 some tenths of a second.

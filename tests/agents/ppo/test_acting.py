@@ -6,6 +6,7 @@ import pytest
 from launch.bench.plain_ppo import GAMMA, environment
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.rollout import Actor
+from plasticity_lab.agents.ppo.settings import PPOSettings
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.environments.environments import Environments
 from tests.helpers.same_beginnings import begun_alike
@@ -28,14 +29,17 @@ def test_observations_rewards_and_episodes_are_those_of_gymnasiums_wrappers(name
     actor = Actor(
         Environments(body, [SEED], 1, 0),
         answers,
+        PPOSettings(
+            rollout=STEPS,
+            normalise_observations=True,
+            normalise_rewards=True,
+            clip_action=True,
+            timeout_is_terminal=True,
+            minibatches=1,
+        ),
         [SEED],
-        STEPS,
         np.array([GAMMA]),
         Normaliser(1, 1, body.observation),
-        normalise_observations=True,
-        normalise_rewards=True,
-        clip_action=True,
-        timeout_is_terminal=True,
     )
     actor.begin()
     theirs = begun_alike(environment(body.gymnasium), name, SEED)

@@ -7,6 +7,7 @@ import pytest
 
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.rollout import Actor
+from plasticity_lab.agents.ppo.settings import PPOSettings
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.randomness.host import host_stream
 from tests.helpers.made_up_bodies import CHOSEN, SLIDERS, Sliders
@@ -34,12 +35,10 @@ class FixedOutputs:
 
 def acted(body=SLIDERS, first=0, rollouts=1, **how):
     """The last of several rollouts, the actor, and its answers."""
-    settings = dict.fromkeys(
-        ("normalise_observations", "normalise_rewards", "clip_action", "timeout_is_terminal"), False
-    )
+    agent = PPOSettings(environments=N, rollout=T, minibatches=1, **how)
     environments, answers = Environments(body, SEEDS, N, 0), FixedOutputs(body)
     normaliser = Normaliser(2, N, body.observation)
-    actor = Actor(environments, answers, SEEDS, T, GAMMA, normaliser, **(settings | how))
+    actor = Actor(environments, answers, agent, SEEDS, GAMMA, normaliser)
     actor.begin()
     for number in range(rollouts):
         answers.asked.clear()
