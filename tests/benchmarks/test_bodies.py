@@ -13,7 +13,7 @@ SEEDS = [3, 1, 0]
 
 
 def cycle(*bodies, tasks=8, **more):
-    return BodyCycle(list(bodies), tasks, 100, **more)
+    return BodyCycle(bodies=list(bodies), tasks=tasks, environment_steps=100, **more)
 
 
 def run_of(*words):

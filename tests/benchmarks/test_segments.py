@@ -10,7 +10,7 @@ BEGINNING = Position(0, 0)
 
 
 def cut(environments=1, steps=100, epoch=40, most=30, tasks=2):
-    return SegmentedTasks(BodyCycle(["cartpole"], tasks, steps), environments, epoch, most)
+    return SegmentedTasks(BodyCycle(bodies=["cartpole"], tasks=tasks, environment_steps=steps), environments, epoch, most)
 
 
 def chunks(segmented, after=BEGINNING):

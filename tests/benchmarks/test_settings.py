@@ -3,14 +3,13 @@ base.
 """
 
 import re
-from dataclasses import dataclass
 
 import pytest
 
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.joint_classes import JointClasses
 from plasticity_lab.benchmarks.labelled.new_classes import NewClasses
-from plasticity_lab.component import check, load, parameters, typed
+from plasticity_lab.component import check, load, parameters, setting, typed, with_settings
 from plasticity_lab.errors import ConfigError
 from tests.helpers.packs import choice, choices
 
@@ -19,15 +18,11 @@ LABELLED = sorted((cls for cls in CLASSES if issubclass(cls, LabelledBenchmark))
 SHORT = {"source": "digits", "images": 30, "tasks": 3, "epochs": 2, "steps": None, "batch_size": 7}
 
 
-@dataclass(eq=False, kw_only=True)
+@with_settings
 class Declared(LabelledBenchmark):
-    """As the recipe has it."""
+    """As in the recipe."""
 
-    noise: float = 0.1
-
-    def __post_init__(self) -> None:
-        check("benchmark.noise", self.noise, at_least=0, at_most=1)
-        super().__post_init__()
+    noise: float = setting(0.1, at_least=0, at_most=1)
 
 
 class ByHand(LabelledBenchmark):
@@ -71,10 +66,9 @@ def test_a_class_of_ones_own_has_the_settings_of_its_base_and_the_checks(cls):
     assert typed(cls, "benchmark", "mine", SHORT)["noise"] == 0.1
     made = cls(**SHORT)
     assert (made.max_batches, made.total_steps, made.order) == (5, 30, "fixed")
-    with pytest.raises(ConfigError, match=r"benchmark\.noise"):
-        cls(**SHORT, noise=2.0)
-    with pytest.raises(ConfigError, match=r"benchmark\.batch_size"):
-        cls(**SHORT | {"batch_size": 31})
+    for wrong in ({"noise": 2.0}, {"batch_size": 31}):
+        with pytest.raises(ConfigError, match=rf"benchmark\.{next(iter(wrong))}"):
+            cls(**SHORT | wrong)
 
 
 def test_what_follows_from_other_settings_is_none_itself():

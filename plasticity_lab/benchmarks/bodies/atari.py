@@ -1,11 +1,13 @@
 """An Atari game, learned for a number of steps (see `environments/atari/games.py`)."""
 
 from plasticity_lab.benchmarks.bodies.base import OneBodyBenchmark
-from plasticity_lab.component import check
+from plasticity_lab.component import setting, with_settings
 from plasticity_lab.environments.atari.body import atari
 from plasticity_lab.environments.atari.games import MAX_STEPS, STICKY, spellings
+from plasticity_lab.environments.body import Body
 
 
+@with_settings
 class Atari(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game; each begins new episodes.
 
@@ -22,21 +24,18 @@ class Atari(OneBodyBenchmark):
     tasks_are = "Atari games"
     named_values = {"game": spellings()}
 
-    def __init__(
-        self,
-        environment_steps: int,
-        game: str = "pong",
-        sticky: float = STICKY,
-        full_actions: bool = False,
-        noops: int = 0,
-        max_steps: int = MAX_STEPS,
-        tasks: int = 1,
-        test_episodes: int = 0,
-    ) -> None:
-        self.set_lengths(environment_steps, tasks, test_episodes)
-        sticky = check("benchmark.sticky", sticky, at_least=0, below=1)
-        noops = check("benchmark.noops", noops, at_least=0)
-        max_steps = check("benchmark.max_steps", max_steps, at_least=1)
-        body = atari(game, sticky, full_actions, noops, max_steps)
-        actions = "all actions" if full_actions else "minimal actions"
-        self.set_body(body, f"{body.name}, sticky {sticky}, {actions}{f', up to {noops} no-ops' if noops else ''}")
+    environment_steps: int
+    game: str = "pong"
+    sticky: float = setting(STICKY, at_least=0, below=1)
+    full_actions: bool = False
+    noops: int = setting(0, at_least=0)
+    max_steps: int = setting(MAX_STEPS, at_least=1)
+    tasks: int = 1
+    test_episodes: int = 0
+
+    def made(self) -> tuple[Body, str]:
+        """The game."""
+        actions = "all actions" if self.full_actions else "minimal actions"
+        noops = f", up to {self.noops} no-ops" if self.noops else ""
+        body = atari(self.game, self.sticky, self.full_actions, self.noops, self.max_steps)
+        return body, f"sticky {self.sticky}, {actions}{noops}"

@@ -1,12 +1,15 @@
 """Atari games in turn, repeatedly: one network and all 18 actions, with no input that names the game."""
 
+from collections.abc import Sequence
+
 from plasticity_lab.benchmarks.bodies.base import GamesInTurn
-from plasticity_lab.component import check
+from plasticity_lab.component import setting, with_settings
 from plasticity_lab.environments.atari.body import atari
 from plasticity_lab.environments.atari.games import MAX_STEPS, STICKY, spellings
-from plasticity_lab.errors import ConfigError
+from plasticity_lab.environments.body import Body
 
 
+@with_settings
 class AtariCycle(GamesInTurn):
     """The games in turn, repeatedly, until `tasks` tasks have been learned; each for `environment_steps` steps.
 
@@ -22,19 +25,14 @@ class AtariCycle(GamesInTurn):
     tasks_are = "Atari games, in turn"
     named_values = {"bodies": spellings()}
 
-    def __init__(
-        self,
-        bodies: list[str],
-        tasks: int,
-        environment_steps: int,
-        sticky: float = STICKY,
-        max_steps: int = MAX_STEPS,
-        test_episodes: int = 0,
-    ) -> None:
-        if not bodies:
-            raise ConfigError("benchmark.bodies is empty; it must name at least one game.")
-        sticky = check("benchmark.sticky", sticky, at_least=0, below=1)
-        max_steps = check("benchmark.max_steps", max_steps, at_least=1)
-        self.set_lengths(environment_steps, tasks, test_episodes)
-        games = [atari(name, sticky, True, 0, max_steps) for name in bodies]
-        self.set_games(games, bodies, f"sticky {sticky}, all actions")
+    bodies: list[str]
+    tasks: int
+    environment_steps: int
+    sticky: float = setting(STICKY, at_least=0, below=1)
+    max_steps: int = setting(MAX_STEPS, at_least=1)
+    test_episodes: int = 0
+
+    def made(self) -> tuple[Sequence[Body], str]:
+        """The games."""
+        games = [atari(name, self.sticky, True, 0, self.max_steps) for name in self.bodies]
+        return games, f"sticky {self.sticky}, all actions"

@@ -3,16 +3,16 @@
 Legend: K runs, E episodes of a test.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.benchmarks.benchmark import Benchmark
-from plasticity_lab.component import as_typed, check
+from plasticity_lab.component import as_typed, check, check_limits
 from plasticity_lab.environments.body import Body
 from plasticity_lab.errors import ConfigError, DataError
 
@@ -67,11 +67,11 @@ class BodyBenchmark(Benchmark[Bodies]):
         """A line with the names and versions of the bodies."""
         return f"bodies: {self.resource(folder).facts['data']}, which need no files."
 
-    def set_lengths(self, environment_steps: int, tasks: int, test_episodes: int) -> None:
-        """Checks and sets these settings. Raises ConfigError."""
-        self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
-        self.tasks = check("benchmark.tasks", tasks, at_least=1)
-        self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
+    def __post_init__(self) -> None:
+        """Checks the settings.  Raises ConfigError."""
+        check_limits(self, "benchmark")
+        for name, least in (("environment_steps", 1), ("tasks", 1), ("test_episodes", 0)):
+            check(f"benchmark.{name}", getattr(self, name), at_least=least)
 
     def body_of(self, position: int) -> str:
         """The name of the body of the task at that position."""
@@ -90,14 +90,25 @@ class BodyBenchmark(Benchmark[Bodies]):
         return np.ones(self.test_episodes) if self.test_episodes else None
 
 
+def check_some(bodies: Sequence[str], one: str) -> None:
+    """Raises ConfigError if no body is named."""
+    if not bodies:
+        raise ConfigError(f"benchmark.bodies is empty; it must name at least one {one}.")
+
+
 class OneBodyBenchmark(BodyBenchmark):
-    """All tasks have the same body; each begins new episodes. The constructor of a final class ends with `set_body`."""
+    """All tasks have the same body; each begins new episodes. Final classes define `made`."""
 
     body: Body
 
-    def set_body(self, body: Body, source: str) -> None:
-        """Sets the body. source: the body and its settings in words."""
-        self.body, self.bodies, self.source = body, [body.name], source
+    def made(self) -> tuple[Body, str]:
+        """The body, and its settings in words.  Raises ConfigError."""
+        raise NotImplementedError
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.body, words = self.made()
+        self.bodies, self.source = [self.body.name], f"{self.body.name}, {words}"
 
     def outline(self) -> Bodies:
         """The body with these settings."""
@@ -105,23 +116,29 @@ class OneBodyBenchmark(BodyBenchmark):
 
 
 class GamesInTurn(BodyBenchmark):
-    """Games in turn, repeatedly, each once in a cycle. The constructor of a final class ends with `set_games`."""
+    """Games in turn, repeatedly, each once in a cycle. Final classes define `made`."""
+
+    one: ClassVar[str] = "game"
+    """The members of `bodies` in words, for a message."""
 
     games: Mapping[str, Body]
 
-    def set_games(self, games: Iterable[Body], named: Sequence[str], source: str) -> None:
-        """Sets the games. named: the names given on the command line. source: their settings in words.
+    def made(self) -> tuple[Sequence[Body], str]:
+        """The games, and their settings in words.  Raises ConfigError."""
+        raise NotImplementedError
 
-        Raises ConfigError if a game is named twice.
-        """
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_some(self.bodies, self.one)
+        games, words = self.made()
         self.games = {game.name: game for game in games}
-        self.bodies = list(self.games)
-        if len(self.bodies) < len(named):
+        if len(self.games) < len(self.bodies):
             raise ConfigError(
-                f"benchmark.bodies is {as_typed(named)}; each game comes once a cycle, and again in the next one: "
-                "benchmark.tasks says how many come in all."
+                f"benchmark.bodies is {as_typed(self.bodies)}; each game comes once a cycle, and again in the next "
+                "one: benchmark.tasks says how many come in all."
             )
-        self.source = f"{','.join(self.bodies)}, {source}"
+        self.bodies = list(self.games)
+        self.source = f"{','.join(self.bodies)}, {words}"
 
     def outline(self) -> Bodies:
         """The games with these settings."""

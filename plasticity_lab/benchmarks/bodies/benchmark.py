@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
-from plasticity_lab.component import as_typed, check
+from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark, check_some
+from plasticity_lab.component import as_typed, setting, with_settings
 from plasticity_lab.environments.bodies import body_named
 from plasticity_lab.environments.body import Body
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 
+@with_settings
 class BodyCycle(BodyBenchmark):
     """The bodies in turn, repeatedly, until `tasks` tasks have been learned; each for `environment_steps` steps.
 
@@ -35,33 +36,27 @@ class BodyCycle(BodyBenchmark):
     neutral = {"friction_range": None, "test_episodes": 0}
     read_if = dict.fromkeys(("test_factors", "test_range"), ("test_episodes", bool))
 
-    def __init__(
-        self,
-        bodies: list[str],
-        tasks: int,
-        environment_steps: int,
-        friction_range: list[float] | str | None = None,
-        test_episodes: int = 0,
-        test_factors: int = 10,
-        test_range: list[float] | str = (0.2, 2.0),
-    ) -> None:
-        if not bodies:
-            raise ConfigError("benchmark.bodies is empty; it must name at least one body.")
-        for name in bodies:
-            body_named(name)
-        self.bodies = bodies
-        self.source = ",".join(bodies)
-        self.set_lengths(environment_steps, tasks, test_episodes)
-        self.friction_range: list[float] | None = None
-        if friction_range is not None:
-            self.friction_range = checked_range("benchmark.friction_range", friction_range)
-            if smooth := [name for name in bodies if not body_named(name).has_friction]:
+    bodies: list[str]
+    tasks: int
+    environment_steps: int
+    friction_range: list[float] | str | None = None
+    test_episodes: int = 0
+    test_factors: int = setting(10, at_least=1)
+    test_range: list[float] | str = (0.2, 2.0)  # pyright: ignore[reportAssignmentType]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_some(self.bodies, "body")
+        self.source = ",".join(self.bodies)
+        bodies = [body_named(name) for name in self.bodies]
+        if self.friction_range is not None:
+            self.friction_range = checked_range("benchmark.friction_range", self.friction_range)
+            if smooth := [body.name for body in bodies if not body.has_friction]:
                 raise ConfigError(
                     f"benchmark.friction_range needs bodies that have friction, and {smooth[0]} has none; leave it "
                     "null, or choose others."
                 )
-        self.test_factors = check("benchmark.test_factors", test_factors, at_least=1)
-        self.test_range = checked_range("benchmark.test_range", test_range)
+        self.test_range = checked_range("benchmark.test_range", self.test_range)
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,7 +73,10 @@ class BodyCycle(BodyBenchmark):
 
     def friction_of(self, position: int, seeds: Sequence[int]) -> NDArray[np.float64] | None:
         """The friction factor of each run (K,) in the task at that position; None if the friction is unchanged."""
-        return None if self.friction_range is None else frictions_of_task(seeds, position, self.friction_range)
+        if self.friction_range is None:
+            return None
+        drawn = [drawn_factors(host_stream(seed, "friction", position), 1, self.friction_range) for seed in seeds]
+        return np.concatenate(drawn)
 
     def test_frictions(self, body: Body) -> NDArray[np.float64] | None:
         """The friction factor of each test episode, (E,), factor after factor; None if the benchmark has no test.
@@ -87,7 +85,9 @@ class BodyCycle(BodyBenchmark):
         """
         if not self.test_episodes:
             return None
-        factors = frictions_of_test(self.test_factors, self.test_range) if body.has_friction else np.ones(1)
+        # The draw is independent of all others, and equal for all runs, bodies and cycles.
+        stream = host_stream(0, "test friction")
+        factors = drawn_factors(stream, self.test_factors, self.test_range) if body.has_friction else np.ones(1)
         return np.repeat(factors, self.test_episodes)
 
 
@@ -117,21 +117,7 @@ def checked_range(name: str, value: Any) -> list[float]:
     return [low, high]
 
 
-def frictions_of_task(seeds: Sequence[int], position: int, within: Sequence[float]) -> NDArray[np.float64]:
-    """The factor of each run (K,) in the task at that position: a function of the position and the run's stream
-    seed.
-    """
-    return np.array([_drawn(host_stream(seed, "friction", position), 1, within)[0] for seed in seeds])
-
-
-def frictions_of_test(count: int, within: Sequence[float]) -> NDArray[np.float64]:
-    """The factors of the test, (count,): equal for all runs, bodies and cycles. The draw is independent of all
-    others.
-    """
-    return _drawn(host_stream(0, "test friction"), count, within)
-
-
-def _drawn(stream: np.random.Generator, count: int, within: Sequence[float]) -> NDArray[np.float64]:
+def drawn_factors(stream: np.random.Generator, count: int, within: Sequence[float]) -> NDArray[np.float64]:
     """Log-uniform numbers, (count,)."""
     low, high = map(math.log, within)
     return np.exp(stream.uniform(low, high, count))

@@ -1,11 +1,13 @@
 """An Atari game with continuous actions, learned for a number of steps (see `environments/atari/games.py`)."""
 
 from plasticity_lab.benchmarks.bodies.base import OneBodyBenchmark
-from plasticity_lab.component import check
+from plasticity_lab.component import setting, with_settings
 from plasticity_lab.environments.atari.body import atari
 from plasticity_lab.environments.atari.games import MAX_STEPS, STICKY, THRESHOLD, spellings
+from plasticity_lab.environments.body import Body
 
 
+@with_settings
 class Cale(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game; each begins new episodes.
 
@@ -24,19 +26,15 @@ class Cale(OneBodyBenchmark):
     tasks_are = "Atari games with continuous actions"
     named_values = {"game": spellings()}
 
-    def __init__(
-        self,
-        environment_steps: int,
-        game: str = "pong",
-        sticky: float = STICKY,
-        threshold: float = THRESHOLD,
-        max_steps: int = MAX_STEPS,
-        tasks: int = 1,
-        test_episodes: int = 0,
-    ) -> None:
-        self.set_lengths(environment_steps, tasks, test_episodes)
-        sticky = check("benchmark.sticky", sticky, at_least=0, below=1)
-        threshold = check("benchmark.threshold", threshold, at_least=0, below=1)
-        max_steps = check("benchmark.max_steps", max_steps, at_least=1)
-        body = atari(game, sticky, max_steps=max_steps, threshold=threshold)
-        self.set_body(body, f"{body.name}, sticky {sticky}, actions of numbers, threshold {threshold}")
+    environment_steps: int
+    game: str = "pong"
+    sticky: float = setting(STICKY, at_least=0, below=1)
+    threshold: float = setting(THRESHOLD, at_least=0, below=1)
+    max_steps: int = setting(MAX_STEPS, at_least=1)
+    tasks: int = 1
+    test_episodes: int = 0
+
+    def made(self) -> tuple[Body, str]:
+        """The game."""
+        body = atari(self.game, self.sticky, max_steps=self.max_steps, threshold=self.threshold)
+        return body, f"sticky {self.sticky}, actions of numbers, threshold {self.threshold}"

@@ -1,10 +1,12 @@
 """The game of Catch (see `environments/games/catch.py`), learned for a number of steps."""
 
 from plasticity_lab.benchmarks.bodies.base import OneBodyBenchmark
-from plasticity_lab.component import check
+from plasticity_lab.component import setting, with_settings
+from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.games.catch import catch
 
 
+@with_settings
 class Catch(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game; each begins new episodes.
 
@@ -18,16 +20,13 @@ class Catch(OneBodyBenchmark):
 
     tasks_are = "games of Catch"
 
-    def __init__(
-        self,
-        environment_steps: int,
-        balls: int = 10,
-        rendered: bool = False,
-        stack: int = 1,
-        tasks: int = 1,
-        test_episodes: int = 0,
-    ) -> None:
-        self.set_lengths(environment_steps, tasks, test_episodes)
-        balls, stack = check("benchmark.balls", balls, at_least=1), check("benchmark.stack", stack, at_least=1)
-        body = catch(balls, rendered, stack)
-        self.set_body(body, f"{body.name}, {balls} balls, {stack} frames")
+    environment_steps: int
+    balls: int = setting(10, at_least=1)
+    rendered: bool = False
+    stack: int = setting(1, at_least=1)
+    tasks: int = 1
+    test_episodes: int = 0
+
+    def made(self) -> tuple[Body, str]:
+        """The game."""
+        return catch(self.balls, self.rendered, self.stack), f"{self.balls} balls, {self.stack} frames"

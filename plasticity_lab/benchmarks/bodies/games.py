@@ -1,11 +1,13 @@
 """One of the embedded games on boards (see `environments/games/games.py`), learned for a number of steps."""
 
 from plasticity_lab.benchmarks.bodies.base import OneBodyBenchmark
-from plasticity_lab.component import check
+from plasticity_lab.component import setting, with_settings
+from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.games import games
 from plasticity_lab.environments.games.games import GAMES, RAMPING, STICKY
 
 
+@with_settings
 class Games(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game; each begins new episodes.
 
@@ -19,18 +21,15 @@ class Games(OneBodyBenchmark):
 
     tasks_are = "games on a board"
 
-    def __init__(
-        self,
-        environment_steps: int,
-        game: str = "bricks",
-        sticky: float = STICKY,
-        ramping: bool = RAMPING,
-        full: bool = False,
-        tasks: int = 1,
-        test_episodes: int = 0,
-    ) -> None:
-        self.set_lengths(environment_steps, tasks, test_episodes)
-        name = check("benchmark.game", game, one_of=tuple(GAMES))
-        sticky = check("benchmark.sticky", sticky, at_least=0, below=1)
-        body = games.game(name, full, sticky, ramping)
-        self.set_body(body, f"{body.name}, sticky {sticky}{', ramping' if ramping else ''}")
+    environment_steps: int
+    game: str = setting("bricks", one_of=tuple(GAMES))
+    sticky: float = setting(STICKY, at_least=0, below=1)
+    ramping: bool = RAMPING
+    full: bool = False
+    tasks: int = 1
+    test_episodes: int = 0
+
+    def made(self) -> tuple[Body, str]:
+        """The game."""
+        body = games.game(self.game, self.full, self.sticky, self.ramping)
+        return body, f"sticky {self.sticky}{', ramping' if self.ramping else ''}"

@@ -2,12 +2,15 @@
 game.
 """
 
+from collections.abc import Sequence
+
 from plasticity_lab.benchmarks.bodies.base import GamesInTurn
-from plasticity_lab.component import check
+from plasticity_lab.component import check, setting, with_settings
+from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.games.games import GAMES, RAMPING, STICKY, game
-from plasticity_lab.errors import ConfigError
 
 
+@with_settings
 class GamesCycle(GamesInTurn):
     """The games in turn, repeatedly, until `tasks` tasks have been learned; each for `environment_steps` steps.
 
@@ -23,21 +26,18 @@ class GamesCycle(GamesInTurn):
     """
 
     tasks_are = "games on a board, in turn"
+    one = f"game of {', '.join(GAMES)}"
 
-    def __init__(
-        self,
-        bodies: list[str],
-        tasks: int,
-        environment_steps: int,
-        sticky: float = STICKY,
-        ramping: bool = RAMPING,
-        test_episodes: int = 0,
-    ) -> None:
-        if not bodies:
-            raise ConfigError(f"benchmark.bodies is empty; it must name at least one game of {', '.join(GAMES)}.")
-        for name in bodies:
+    bodies: list[str]
+    tasks: int
+    environment_steps: int
+    sticky: float = setting(STICKY, at_least=0, below=1)
+    ramping: bool = RAMPING
+    test_episodes: int = 0
+
+    def made(self) -> tuple[Sequence[Body], str]:
+        """The games."""
+        for name in self.bodies:
             check("each of benchmark.bodies", name, one_of=tuple(GAMES))
-        sticky = check("benchmark.sticky", sticky, at_least=0, below=1)
-        self.set_lengths(environment_steps, tasks, test_episodes)
-        games = [game(name, True, sticky, ramping) for name in bodies]
-        self.set_games(games, bodies, f"sticky {sticky}{', ramping' if ramping else ''}")
+        games = [game(name, True, self.sticky, self.ramping) for name in self.bodies]
+        return games, f"sticky {self.sticky}{', ramping' if self.ramping else ''}"

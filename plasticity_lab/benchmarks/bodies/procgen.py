@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from plasticity_lab.benchmarks.bodies.base import Bodies, OneBodyBenchmark
-from plasticity_lab.component import check
+from plasticity_lab.component import setting, with_settings
+from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.procgen.games import ALL, GAMES, HOW, VARIABLE, procgen
 from plasticity_lab.errors import DataError
 
@@ -14,6 +15,7 @@ PATIENCE = 120.0
 """Timeout in seconds for importing Procgen, long enough for a busy file system."""
 
 
+@with_settings
 class Procgen(OneBodyBenchmark):
     """`tasks` tasks, all of them the same game in easy mode; each begins new episodes.
 
@@ -26,18 +28,16 @@ class Procgen(OneBodyBenchmark):
     tasks_are = "Procgen games"
     named_values = {"game": {ALL: list(GAMES)}}
 
-    def __init__(
-        self,
-        environment_steps: int,
-        game: str = "coinrun",
-        levels: int = 200,
-        tasks: int = 1,
-        test_episodes: int = 0,
-    ) -> None:
-        self.set_lengths(environment_steps, tasks, test_episodes)
-        levels = check("benchmark.levels", levels, at_least=0)
-        body = procgen(game, levels)
-        self.set_body(body, f"{body.name}, {body.version}")
+    environment_steps: int
+    game: str = "coinrun"
+    levels: int = setting(200, at_least=0)
+    tasks: int = 1
+    test_episodes: int = 0
+
+    def made(self) -> tuple[Body, str]:
+        """The game."""
+        body = procgen(self.game, self.levels)
+        return body, body.version
 
     def resource(self, folder: Path) -> Bodies:
         """The game. Raises DataError if no Python with Procgen is configured, before sixteen games start it."""

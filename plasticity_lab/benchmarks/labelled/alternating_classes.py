@@ -1,20 +1,20 @@
 """Input shift with alternating difficulty: new classes in every task, several in a hard one and few in an easy one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
-from plasticity_lab.component import check
+from plasticity_lab.benchmarks.labelled.benchmark import NORMALISED, ORDERS, Lesson
+from plasticity_lab.benchmarks.labelled.by_class import ByClass
+from plasticity_lab.component import setting, with_settings
 from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 
-@dataclass(eq=False, kw_only=True)
-class AlternatingClasses(LabelledBenchmark):
+@with_settings
+class AlternatingClasses(ByClass):
     """Even tasks are hard (`classes_hard` classes), odd ones easy (`classes_easy`); metrics count the hard ones.
 
     The stream seed puts all classes in a random order, and each task takes the next of them: no class comes twice.
@@ -23,7 +23,6 @@ class AlternatingClasses(LabelledBenchmark):
 
     classes_hard: classes of a hard task.
     classes_easy: classes of an easy one.
-    images_per_class: training images of each class: the first ones of the file, or drawn by the stream seed (`subset`).
     classes_repeat: for sets of few classes: each hard task and the easy one after it draw from all classes again, so
         that no class comes twice within such a pair.
     order: class_blocks (in every epoch all images of a class, then the next, as the classes were drawn), fixed (the
@@ -34,17 +33,14 @@ class AlternatingClasses(LabelledBenchmark):
     """
 
     images: int = field(init=False)
-    classes_hard: int = 5
-    classes_easy: int = 1
-    images_per_class: int = 500
+    classes_hard: int = setting(5, at_least=1)
+    classes_easy: int = setting(1, at_least=1)
+    images_per_class: int = setting(500, at_least=1)
     classes_repeat: bool = False
-    order: str = "class_blocks"
-    normalise: str = "std"
+    order: str = setting("class_blocks", one_of=ORDERS)
+    normalise: str = setting("std", one_of=NORMALISED)
 
     def __post_init__(self) -> None:
-        check("benchmark.classes_hard", self.classes_hard, at_least=1)
-        check("benchmark.classes_easy", self.classes_easy, at_least=1)
-        check("benchmark.images_per_class", self.images_per_class, at_least=1)
         self.images = max(self.classes_hard, self.classes_easy) * self.images_per_class
         super().__post_init__()
 
@@ -53,14 +49,21 @@ class AlternatingClasses(LabelledBenchmark):
 
         Raises ConfigError if the set has too few classes, or a class has too few training images or no test images.
         """
-        self._check_enough(image_set)
+        hard, easy = self.classes_hard, self.classes_easy
+        together = 2 if self.classes_repeat else self.tasks  # number of consecutive tasks without a common class
+        self.check_enough(
+            image_set,
+            (together + 1) // 2 * hard + together // 2 * easy,
+            f"{together} tasks of {hard} and {easy} in turn, no class twice",
+            "benchmark.tasks or the classes of a task, or set benchmark.classes_repeat=true",
+        )
         classes = self.classes_of(seed, position, image_set.classes)
-        images = np.concatenate([self._images_of_class(image_set, seed, position, each) for each in classes])
+        # Each class in the order of the file, also if its images were drawn.
+        images = np.concatenate([np.sort(self.images_of_class(image_set, seed, position, each)) for each in classes])
         if self.order == "fixed":
             images.sort()
-        fewest = np.bincount(image_set.test_labels, minlength=image_set.classes).min()
-        held_out = np.concatenate([np.flatnonzero(image_set.test_labels == each)[:fewest] for each in classes])
-        held_out = np.sort(held_out)[self.first_held_out(len(held_out))]
+        held_out = np.sort(self.held_out_of(image_set, classes))
+        held_out = held_out[self.first_held_out(len(held_out))]
         return Lesson(
             images=images,
             labels=image_set.train_labels[images],
@@ -89,36 +92,6 @@ class AlternatingClasses(LabelledBenchmark):
         if self.order == "class_blocks":
             return np.arange(len(labels))  # the lesson lists them class after class, as the classes were drawn
         return super().order_of(labels, seed, position, epoch)
-
-    def _images_of_class(self, image_set: ImageSet, seed: int, position: int, label: int) -> NDArray[np.int64]:
-        there = np.flatnonzero(image_set.train_labels == label)
-        if self.subset != "first":
-            drawn = self.drawn_subset(seed, position, int(label)).permutation(there)
-            there = np.sort(drawn[: self.images_per_class])
-        return there[: self.images_per_class]
-
-    def _check_enough(self, image_set: ImageSet) -> None:
-        hard, easy = self.classes_hard, self.classes_easy
-        together = 2 if self.classes_repeat else self.tasks  # number of consecutive tasks without a common class
-        needed = (together + 1) // 2 * hard + together // 2 * easy
-        if needed > image_set.classes:
-            raise ConfigError(
-                f"{image_set.name} has {image_set.classes} classes; {together} tasks of {hard} and {easy} in turn, no "
-                f"class twice, need {needed}. Lower benchmark.tasks or the classes of a task, or set "
-                "benchmark.classes_repeat=true."
-            )
-        fewest = np.bincount(image_set.train_labels, minlength=image_set.classes).min()
-        if self.images_per_class > fewest:
-            raise ConfigError(
-                f"benchmark.images_per_class is {self.images_per_class}; {image_set.name} has a class of {fewest} "
-                "training images, and the number must be at most that."
-            )
-        counts = np.bincount(image_set.test_labels, minlength=image_set.classes)
-        if not counts.all():
-            raise ConfigError(
-                f"{image_set.name} has no test images of class {counts.argmin()}; a task is evaluated on as many test "
-                "images of each of its classes as the rarest one has, so every class of the set must have some."
-            )
 
 
 def is_hard(position: int) -> bool:

@@ -4,7 +4,7 @@ task.
 Legend: N training images of a task, M held-out images, D pixels of an image (C·H·W).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.benchmarks.benchmark import Benchmark
-from plasticity_lab.component import check
+from plasticity_lab.component import check, check_limits, setting
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.data.sources import load_images, source_named, verified
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
+ORDERS, NORMALISED = ("fixed", "shuffle", "class_blocks"), ("raw", "std", "half")
 SUBSETS = ("first", "shared", "drawn", "each_task")
 
 
@@ -46,8 +47,7 @@ class Lesson:
 class LabelledBenchmark(Benchmark[ImageSet]):
     """A sequence of tasks over one image set. Final classes implement `lesson`.
 
-    A final class with further settings is a keyword-only dataclass that declares only those. It checks their ranges in
-    `__post_init__`, which ends with a call of this class's `__post_init__`.
+    A final class with further settings is `with_settings` and declares only those, with their ranges.
 
     source: the name of the image set (`data/sources.py`).
     images: training images of a task.
@@ -80,29 +80,23 @@ class LabelledBenchmark(Benchmark[ImageSet]):
     epochs: int | None
     steps: int | None
     batch_size: int
-    order: str = "fixed"
-    normalise: str = "raw"
-    subset: str = "first"
-    eval_images: int | None = None
+    order: str = setting("fixed", one_of=ORDERS)
+    normalise: str = setting("raw", one_of=NORMALISED)
+    subset: str = setting("first", one_of=SUBSETS)
+    eval_images: int | None = setting(None, at_least=1)
     eval_matrix: bool = False
 
     def __post_init__(self) -> None:
-        check("benchmark.images", self.images, at_least=1)
-        check("benchmark.tasks", self.tasks, at_least=1)
-        check("benchmark.epochs", self.epochs, at_least=1)
-        check("benchmark.steps", self.steps, at_least=1)
+        check_limits(self, "benchmark")
+        for name in ("images", "tasks", "epochs", "steps", "batch_size"):
+            check(f"benchmark.{name}", getattr(self, name), at_least=1)
         if self.epochs is None and self.steps is None:
             raise ConfigError("benchmark.epochs and benchmark.steps are both null; one of them must end a task.")
-        check("benchmark.batch_size", self.batch_size, at_least=1)
         if self.batch_size > self.max_shown:
             raise ConfigError(
                 f"benchmark.batch_size is {self.batch_size}, and the largest task has {self.max_shown} training "
                 "images; it must be at most that."
             )
-        check("benchmark.order", self.order, one_of=("fixed", "shuffle", "class_blocks"))
-        check("benchmark.normalise", self.normalise, one_of=("raw", "std", "half"))
-        check("benchmark.subset", self.subset, one_of=SUBSETS)
-        check("benchmark.eval_images", self.eval_images, at_least=1)
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,30 +244,3 @@ def _drawn(seed: int, there: int, images: int) -> NDArray[np.int64]:
     found = host_stream(seed, "subset").permutation(there)[:images].copy()
     found.flags.writeable = False
     return found
-
-
-# Images by class: checks of the number of images of each class, and the held-out images of some classes.
-
-
-def check_every_class(image_set: ImageSet, images_per_class: int) -> None:
-    """Raises ConfigError if a class has fewer training images than that, or no test images."""
-    fewest = min(map(len, image_set.train_by_class))
-    if images_per_class > fewest:
-        raise ConfigError(
-            f"benchmark.images_per_class is {images_per_class}; {image_set.name} has a class of {fewest} "
-            "training images, and the number must be at most that."
-        )
-    if not min(map(len, image_set.test_by_class)):
-        raise ConfigError(
-            f"{image_set.name} has a class without test images; a task is evaluated on as many test images of each "
-            "of its classes as the rarest one has, so every class of the set must have some."
-        )
-
-
-def held_out_in_turn(image_set: ImageSet, classes: Iterable[int]) -> NDArray[np.int64]:
-    """Positions of test images: for each class, as many as the rarest class of the set has.
-
-    Classes take turns, so that the first few images cover all classes.
-    """
-    fewest = min(map(len, image_set.test_by_class))
-    return np.stack([image_set.test_by_class[label][:fewest] for label in classes], axis=1).ravel()

@@ -1,20 +1,21 @@
 """The classes of a set in groups with one head: shared by split and joint training."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson, check_every_class, held_out_in_turn
-from plasticity_lab.component import check
+from plasticity_lab.benchmarks.labelled.benchmark import NORMALISED, ORDERS, Lesson
+from plasticity_lab.benchmarks.labelled.by_class import ByClass
+from plasticity_lab.component import setting, with_settings
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 
-@dataclass(eq=False, kw_only=True)
-class GroupedClasses(LabelledBenchmark):
+@with_settings
+class GroupedClasses(ByClass):
     """Groups of `classes_per_task` classes; task t is evaluated on group t. Final classes define the training images.
 
     The stream seed puts all classes in a random order, and each group takes the next of them: no class is in two
@@ -22,20 +23,17 @@ class GroupedClasses(LabelledBenchmark):
     are the test images of the group's classes, equally many per class (the number of the class with the fewest).
 
     classes_per_task: classes of a group.
-    images_per_class: training images of each class: the first ones of the file, or drawn by the stream seed (`subset`).
     """
 
     tasks_are = "groups of classes"
 
     images: int = field(init=False)
-    classes_per_task: int = 5
-    images_per_class: int = 500
-    order: str = "shuffle"
-    normalise: str = "std"
+    classes_per_task: int = setting(5, at_least=1)
+    images_per_class: int = setting(500, at_least=1)
+    order: str = setting("shuffle", one_of=ORDERS)
+    normalise: str = setting("std", one_of=NORMALISED)
 
     def __post_init__(self) -> None:
-        check("benchmark.classes_per_task", self.classes_per_task, at_least=1)
-        check("benchmark.images_per_class", self.images_per_class, at_least=1)
         self.images = self.classes_per_task * self.images_per_class
         super().__post_init__()
         if self.subset == "each_task":
@@ -59,10 +57,15 @@ class GroupedClasses(LabelledBenchmark):
 
         Raises ConfigError if the set has too few classes, or a class has too few training images or no test images.
         """
-        self._check_enough(image_set)
+        self.check_enough(
+            image_set,
+            self.group_count * self.classes_per_task,
+            f"{self.group_count} groups of {self.classes_per_task}, no class in two",
+            f"{self._fewer} or benchmark.classes_per_task",
+        )
         trained = [label for group in groups for label in self.classes_of(seed, group, image_set.classes)]
-        images = np.sort(np.concatenate([self._images_of_class(image_set, seed, int(label)) for label in trained]))
-        held_out = held_out_in_turn(image_set, self.classes_of(seed, position, image_set.classes))
+        images = np.sort(np.concatenate([self.images_of_class(image_set, seed, position, label) for label in trained]))
+        held_out = self.held_out_of(image_set, self.classes_of(seed, position, image_set.classes))
         held_out = held_out[self.first_held_out(len(held_out))]
         return Lesson(
             images=images,
@@ -71,22 +74,6 @@ class GroupedClasses(LabelledBenchmark):
             held_out=held_out,
             held_out_labels=image_set.test_labels[held_out],
         )
-
-    def _images_of_class(self, image_set: ImageSet, seed: int, label: int) -> NDArray[np.int64]:
-        there = image_set.train_by_class[label]
-        if self.subset != "first":
-            there = self.drawn_subset(seed, None, label).permutation(there)
-        return there[: self.images_per_class]
-
-    def _check_enough(self, image_set: ImageSet) -> None:
-        needed = self.group_count * self.classes_per_task
-        if needed > image_set.classes:
-            raise ConfigError(
-                f"{image_set.name} has {image_set.classes} classes; {self.group_count} groups of "
-                f"{self.classes_per_task}, no class in two, need {needed}. Lower {self._fewer} or "
-                "benchmark.classes_per_task."
-            )
-        check_every_class(image_set, self.images_per_class)
 
     _fewer = "benchmark.tasks"
     """The setting that makes fewer groups."""

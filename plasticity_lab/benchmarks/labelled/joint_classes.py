@@ -2,20 +2,18 @@
 group by group.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.benchmarks.labelled.grouped_classes import GroupedClasses
-from plasticity_lab.component import check
+from plasticity_lab.component import setting, with_settings
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 
-@dataclass(eq=False, kw_only=True)
+@with_settings
 class JointClasses(GroupedClasses):
     """Every task trains on the images of all `groups` groups; task t is evaluated on group t, as in split training.
 
@@ -32,10 +30,9 @@ class JointClasses(GroupedClasses):
 
     tasks_are = "groups of classes that come all at once"
 
-    groups: int = 20
+    groups: int = setting(20, at_least=1)
 
     def __post_init__(self) -> None:
-        check("benchmark.groups", self.groups, at_least=1)
         super().__post_init__()
         if self.tasks > self.groups:
             raise ConfigError(

@@ -1,19 +1,19 @@
 """Input shift: each task has new classes to distinguish."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson, check_every_class, held_out_in_turn
-from plasticity_lab.component import check
+from plasticity_lab.benchmarks.labelled.benchmark import NORMALISED, ORDERS, Lesson
+from plasticity_lab.benchmarks.labelled.by_class import ByClass
+from plasticity_lab.component import setting, with_settings
 from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 
-@dataclass(eq=False, kw_only=True)
-class NewClasses(LabelledBenchmark):
+@with_settings
+class NewClasses(ByClass):
     """Each task has `classes_per_task` classes that no earlier task had, with the labels 0, 1, …
 
     The stream seed puts all classes in a random order, and each task takes the next of them. The head has an output for
@@ -21,7 +21,6 @@ class NewClasses(LabelledBenchmark):
     equally many per class (the number of the class with the fewest).
 
     classes_per_task: classes of a task.
-    images_per_class: training images of each class: the first ones of the file, or drawn by the stream seed (`subset`).
     classes_repeat: for sets of few classes: a new random order follows when one is used up. No class comes twice within
         one order.
 
@@ -29,15 +28,13 @@ class NewClasses(LabelledBenchmark):
     """
 
     images: int = field(init=False)
-    classes_per_task: int = 2
-    images_per_class: int = 600
+    classes_per_task: int = setting(2, at_least=2)
+    images_per_class: int = setting(600, at_least=1)
     classes_repeat: bool = False
-    order: str = "shuffle"
-    normalise: str = "std"
+    order: str = setting("shuffle", one_of=ORDERS)
+    normalise: str = setting("std", one_of=NORMALISED)
 
     def __post_init__(self) -> None:
-        check("benchmark.classes_per_task", self.classes_per_task, at_least=2)
-        check("benchmark.images_per_class", self.images_per_class, at_least=1)
         self.images = self.classes_per_task * self.images_per_class
         super().__post_init__()
 
@@ -50,14 +47,21 @@ class NewClasses(LabelledBenchmark):
 
         Raises ConfigError if the set has too few classes, or a class has too few training images or no test images.
         """
-        self._check_enough(image_set)
+        together = 1 if self.classes_repeat else self.tasks  # tasks that have no class in common
+        fewer = "" if self.classes_repeat else "benchmark.tasks, or set benchmark.classes_repeat=true, or lower "
+        self.check_enough(
+            image_set,
+            together * self.classes_per_task,
+            f"{together} tasks of {self.classes_per_task}, no class twice",
+            f"{fewer}benchmark.classes_per_task",
+        )
         classes = self.classes_of(seed, position, image_set.classes)
-        images = np.concatenate([self._images_of_class(image_set, seed, position, each) for each in classes])
+        images = np.concatenate([self.images_of_class(image_set, seed, position, each) for each in classes])
         labels = np.repeat(np.arange(len(classes)), self.images_per_class)
         if self.order == "fixed":
             mixed = host_stream(seed, "fixed order", position).permutation(len(images))
             images, labels = images[mixed], labels[mixed]
-        held_out = held_out_in_turn(image_set, classes)
+        held_out = self.held_out_of(image_set, classes)
         evaluated = self.first_held_out(len(held_out))
         return Lesson(
             images=images,
@@ -73,20 +77,3 @@ class NewClasses(LabelledBenchmark):
         order, place = divmod(position, in_an_order)
         drawn = host_stream(seed, "classes", order).permutation(classes)
         return drawn[place * self.classes_per_task :][: self.classes_per_task]
-
-    def _images_of_class(self, image_set: ImageSet, seed: int, position: int, label: int) -> NDArray[np.int64]:
-        there = image_set.train_by_class[label]
-        if self.subset != "first":
-            there = self.drawn_subset(seed, position, int(label)).permutation(there)
-        return there[: self.images_per_class]
-
-    def _check_enough(self, image_set: ImageSet) -> None:
-        together = 1 if self.classes_repeat else self.tasks  # tasks that have no class in common
-        needed = together * self.classes_per_task
-        if needed > image_set.classes:
-            fewer = "" if self.classes_repeat else "benchmark.tasks, or set benchmark.classes_repeat=true, or lower "
-            raise ConfigError(
-                f"{image_set.name} has {image_set.classes} classes; {together} tasks of {self.classes_per_task}, no "
-                f"class twice, need {needed}. Lower {fewer}benchmark.classes_per_task."
-            )
-        check_every_class(image_set, self.images_per_class)

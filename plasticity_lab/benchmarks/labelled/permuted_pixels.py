@@ -1,16 +1,15 @@
 """Input shift: the same images in every task, with permuted pixels."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
+from plasticity_lab.component import setting, with_settings
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 
-@dataclass(eq=False, kw_only=True)
+@with_settings
 class PermutedPixels(LabelledBenchmark):
     """Each task permutes the pixels of all images, training and test, with a different permutation.
 
@@ -20,10 +19,9 @@ class PermutedPixels(LabelledBenchmark):
         2023 leave the first task unpermuted, and draw a subset for each task (`subset`: each_task).
     """
 
-    neutral = {"unpermuted_first": False}
     permutes = True
 
-    unpermuted_first: bool = False
+    unpermuted_first: bool = setting(False, neutral=True)
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """The subset with task `position`'s pixel order. Raises ConfigError if pixels would change channel."""

@@ -1,16 +1,14 @@
 """Concept shift: the same images in every task, under new random labels."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
-from plasticity_lab.component import check
+from plasticity_lab.component import setting, with_settings
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.randomness.host import host_stream
 
 
-@dataclass(eq=False, kw_only=True)
+@with_settings
 class RandomLabels(LabelledBenchmark):
     """Each task draws a label for each image, to be memorised; evaluated on the task's own images.
 
@@ -20,11 +18,7 @@ class RandomLabels(LabelledBenchmark):
     Source: Section 6, Appendix E; Lyle et al. 2023.
     """
 
-    labels: str = "iid"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check("benchmark.labels", self.labels, one_of=("iid", "permute"))
+    labels: str = setting("iid", one_of=("iid", "permute"))
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """The subset under task `position`'s labels."""
