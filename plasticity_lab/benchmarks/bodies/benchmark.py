@@ -117,7 +117,7 @@ def checked_range(name: str, value: Any) -> list[float]:
     return [low, high]
 
 
-def drawn_factors(stream: np.random.Generator, count: int, within: Sequence[float]) -> NDArray[np.float64]:
-    """Log-uniform numbers, (count,)."""
+def drawn_factors(stream: np.random.Generator, count: int, within: Any) -> NDArray[np.float64]:
+    """Log-uniform numbers, (count,).  within: a checked range."""
     low, high = map(math.log, within)
     return np.exp(stream.uniform(low, high, count))
