@@ -10,7 +10,8 @@ BEGINNING = Position(0, 0)
 
 
 def cut(environments=1, steps=100, epoch=40, most=30, tasks=2):
-    return SegmentedTasks(BodyCycle(bodies=["cartpole"], tasks=tasks, environment_steps=steps), environments, epoch, most)
+    benchmark = BodyCycle(bodies=["cartpole"], tasks=tasks, environment_steps=steps)
+    return SegmentedTasks(benchmark, environments, epoch, most)
 
 
 def chunks(segmented, after=BEGINNING):
