@@ -7,13 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from analysis.asked import FILTERS, add_options, folder_of, places_of, rows_asked_for, write
-from analysis.derived.derived import WRITING, ActivationCurve, of_text
 from analysis.figures import style
 from analysis.figures.drawing import Asked, Drawing
 from analysis.figures.files import files_of, of_file
 from analysis.figures.named import FIGURES, READ_BY, SHAPES, named
 from analysis.figures.paper import SHIPPED, Paper, only
-from analysis.figures.shapes import ACTIVATIONS_FIGURE, figure
+from analysis.figures.shapes import ACTIVATIONS_FIGURE, WRITING, ActivationCurve, figure, of_text
 from analysis.frames import metrics_of
 from analysis.origin import ENDING, kind_of
 from plasticity_lab.errors import ConfigError

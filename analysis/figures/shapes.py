@@ -1,16 +1,22 @@
 """Figures of activations themselves, φ and φ′: Figures 5, G1, G2, and one of any activations. They need no runs."""
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from analysis.conf import option
-from analysis.derived.derived import ActivationCurve, of_defaults, of_figure
+from analysis.derived.derived import FOLDER
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.names import ACTIVATIONS, display
 from analysis.setting_words import word
+from plasticity_lab.errors import ConfigError
 
 ACTIVATIONS_FIGURE = "activations"
+WRITING = "python -m plasticity_lab.taxonomy curves activation=swish"
 BAND = "Shaded: between the least and the greatest value that is drawn in training; the line is the evaluation's."
-PAPER: Mapping[str, tuple[str, str]] = {
+SHAPES: Mapping[str, tuple[str, str]] = {
+    ACTIVATIONS_FIGURE: ("Activations", "At the settings of conf/activation/."),
     "figure5": (
         "Figure 5: Smooth-Leaky and Randomized Smooth-Leaky",
         "Smooth-Leaky with α = 0.1, p = 3, c = 5, as the paper says. It names no bounds of Randomized Smooth-Leaky: "
@@ -22,20 +28,47 @@ PAPER: Mapping[str, tuple[str, str]] = {
     ),
     "figureG2": ("Figure G2: R-SeLU", "r ~ U(0.9232, 2.4232), as the paper says."),
 }
-"""Figure → its title, and the settings of its activations."""
-SHAPES: tuple[str, ...] = (ACTIVATIONS_FIGURE, *PAPER)
-"""The figures that need no runs."""
+"""The figures that need no runs → title, and the settings of the stored curves."""
 Numbers = Sequence[Sequence[float]]
 
 
-def figure(name: str, curves: Sequence[ActivationCurve] | None) -> Drawing:
-    """One of SHAPES.  curves: for ACTIVATIONS_FIGURE; None: every activation at its default settings."""
-    if name == ACTIVATIONS_FIGURE:
-        title, said = "Activations", [] if curves else ["At the settings of conf/activation/."]
-        curves = curves or of_defaults()
-    else:
-        title, said = PAPER[name][0], [PAPER[name][1]]
-        curves = of_figure(name)
+@dataclass(frozen=True)
+class ActivationCurve:
+    """An activation's curve, as an entry of curves.json, with N points and O outputs.
+
+    x: (N,). value, slope: (O, N). value_ends, slope_ends: (2, O, N).
+    """
+
+    activation: str
+    settings: Mapping[str, Any]
+    x: Sequence[float]
+    value: Numbers
+    slope: Numbers
+    value_ends: Sequence[Numbers] | None = None
+    slope_ends: Sequence[Numbers] | None = None
+    label: str | None = None
+
+
+def stored(name: str) -> list[ActivationCurve]:
+    """The stored curves of one of SHAPES; for ACTIVATIONS_FIGURE, of every activation at its default settings."""
+    content = json.loads((FOLDER / "curves.json").read_bytes())
+    return [ActivationCurve(**entry) for entry in content["figures"].get(name, content["defaults"])]
+
+
+def of_text(text: str, source: str) -> list[ActivationCurve]:
+    """The curves in the output of a command.  source: its name.  Raises ConfigError if the text holds no curves."""
+    try:
+        (first, *others) = (ActivationCurve(**entry) for entry in json.loads(text)["curves"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{source} holds no curves; `{WRITING}` writes some.") from error
+    return [first, *others]
+
+
+def figure(name: str, curves: Sequence[ActivationCurve] | None = None) -> Drawing:
+    """One of SHAPES.  curves: for ACTIVATIONS_FIGURE; None: the stored curves."""
+    title, source = SHAPES[name]
+    said = [] if curves else [source]
+    curves = curves or stored(name)
     values: list[Series] = []
     slopes: list[Series] = []
     for curve in curves:
@@ -55,17 +88,17 @@ def figure(name: str, curves: Sequence[ActivationCurve] | None) -> Drawing:
 def _series(curve: ActivationCurve, outputs: Numbers, ends: Sequence[Numbers] | None) -> list[Series]:
     """A line for each output of a curve.  ends: the bounds of each output, if they are drawn."""
     label = curve.label or _label(curve.activation, curve.settings)
-    found = []
+    lines = []
     for place, y in enumerate(outputs):
         name = label if len(outputs) == 1 else f"{label}, output {place + 1}"
         bounds = zip(*(end[place] for end in ends), strict=True) if ends is not None else ()
-        spread = [(min(each), max(each)) for each in bounds]
-        found.append(Series(name, curve.activation, curve.x, y, n=[0] * len(y), y_range=spread))
-    return found
+        spread = [(min(pair), max(pair)) for pair in bounds]
+        lines.append(Series(name, curve.activation, curve.x, y, n=[0] * len(y), y_range=spread))
+    return lines
 
 
 def _label(activation: str, settings: Mapping[str, object]) -> str:
     """The name with the settings that differ from their values in conf/activation/."""
-    own = option("activation", activation)
-    other = ", ".join(f"{name}={word(value)}" for name, value in settings.items() if value != own.get(name))
+    in_file = option("activation", activation)
+    other = ", ".join(f"{name}={word(value)}" for name, value in settings.items() if value != in_file.get(name))
     return f"{display(ACTIVATIONS, activation)} ({other})" if other else display(ACTIVATIONS, activation)

@@ -11,7 +11,7 @@ import csv
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,10 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.exits import check_words, leave, status_of
 from plasticity_lab.records.files import write_atomically
 from plasticity_lab.run import Run
-from plasticity_lab.taxonomy.curve import Profile, points
-from plasticity_lab.taxonomy.properties import PROPERTIES, facts
+from plasticity_lab.taxonomy.properties import DEFINITIONS, facts, points
 
 ROOT = Path(__file__).resolve().parents[2]
 DERIVED = ROOT / "analysis/derived"
-DEFINITIONS = {name: words for name, (words, _) in PROPERTIES.items()}
 AN_EXAMPLE = "activation=swish activation.beta=2"
 TABLES = {"best_split_cifar100": "Table B2", "best_supervised": "Table E2", "best_ppo": "Table F1"}
 """File of conf/published → the paper's table, except for the lines of Table G4."""
@@ -63,18 +61,17 @@ def named(name: str, settings: Mapping[str, Any]) -> Run:
 
 def published() -> list[tuple[str, Run]]:
     """(table and benchmark, activation) of every line of the paper's best settings, in its order."""
-    found = []
+    lines = []
     for file, table in TABLES.items():
         for line in csv.DictReader((ROOT / f"conf/published/{file}.csv").read_text(encoding="utf-8").splitlines()):
-            place = f"{'Table G4' if line['activation'] in G4 else table}, {line['benchmark']}"
-            found.append((place, named(line["activation"], json.loads(line["hyperparameters"]))))
-    return found
+            use = f"{'Table G4' if line['activation'] in G4 else table}, {line['benchmark']}"
+            lines.append((use, named(line["activation"], json.loads(line["hyperparameters"]))))
+    return lines
 
 
 def by_words(words: Sequence[str], folder: Path | None = None) -> list[Run]:
-    """The runs with the activations that the words of a sweep name.
+    """The runs with the activations that the words of a sweep name.  folder: a folder with further options.
 
-    folder: a folder with further options.
     Raises ConfigError if a word is not an activation or a setting of one, or if no activation is named.
     """
     others = [word for word in words if not word.startswith(("activation=", "activation."))]
@@ -86,14 +83,19 @@ def by_words(words: Sequence[str], folder: Path | None = None) -> list[Run]:
 
 def shape(run: Run) -> dict[str, Any]:
     """The facts of a run's activation, numbers rounded to six decimals."""
-    activation: Any = run.component("activation")
-    return _described(run, facts(Profile(activation)), ".6f")
+    return _described(run, facts, ".6f")
 
 
-def drawn(run: Run, low: float, high: float, count: int) -> dict[str, Any]:
+def drawn(run: Run, low: float = -6, high: float = 6, count: int = 121) -> dict[str, Any]:
     """The curve of a run's activation, to six digits."""
-    activation: Any = run.component("activation")
-    return _described(run, points(activation, low, high, count), ".6g")
+    return _described(run, lambda activation: points(activation, low, high, count), ".6g")
+
+
+def _described(run: Run, read: Callable[[Any], dict[str, Any]], form: str) -> dict[str, Any]:
+    """The data of a run's activation, all floats rounded by a format."""
+    text = json.dumps(read(run.component("activation")))
+    rounded = json.loads(text, parse_float=lambda number: float(format(float(number), form)) + 0.0)
+    return {"activation": run.name("activation"), "settings": run.settings("activation"), **rounded}
 
 
 def activations() -> dict[str, Any]:
@@ -111,10 +113,10 @@ def activations() -> dict[str, Any]:
 def curves() -> dict[str, Any]:
     """The curves of every activation at its default settings, and of the paper's figures, on [−6, 6]."""
     figures = {
-        figure: [{"label": label, **drawn(named(name, settings), -6, 6, 121)} for label, name, settings in lines]
+        figure: [{"label": label, **drawn(named(name, settings))} for label, name, settings in lines]
         for figure, lines in FIGURES.items()
     }
-    return {"defaults": [drawn(run, -6, 6, 121) for run in defaults().values()], "figures": figures}
+    return {"defaults": [drawn(run) for run in defaults().values()], "figures": figures}
 
 
 def as_text(data: Mapping[str, Any]) -> str:
@@ -127,19 +129,6 @@ def as_text(data: Mapping[str, Any]) -> str:
         return "{\n" + ",\n".join(entries) + "\n}"
 
     return "{" + ",\n".join(f"{json.dumps(key)}: {lines(content)}" for key, content in data.items()) + "}\n"
-
-
-def _described(run: Run, data: Mapping[str, Any], form: str) -> dict[str, Any]:
-    return {"activation": run.name("activation"), "settings": run.settings("activation"), **_rounded(data, form)}
-
-
-def _rounded(value: Any, form: str) -> Any:
-    """Rounds all floats of a nested value to a format such as ".6g"."""
-    if isinstance(value, float):
-        return float(format(value, form)) + 0.0
-    if isinstance(value, dict):
-        return {key: _rounded(element, form) for key, element in value.items()}
-    return [_rounded(element, form) for element in value] if isinstance(value, list | tuple) else value
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -156,24 +145,20 @@ def _run(words: Sequence[str]) -> int:
             write_atomically(asked.out / f"{name}.json", as_text(content).encode())
         print(f"Written: {asked.out}/{{activations.json,curves.json}}")
         return 0
-    text = as_text(asked.data(asked))
+    low, high = asked.between if asked.command == "curves" else (-6, 6)
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ConfigError(f"--between is {low:g} {high:g}; the first number must be below the second, both finite.")
+    runs = by_words(asked.words, asked.config_dir)
+    if asked.command == "curves":
+        text = as_text({"curves": [drawn(run, low, high, 481) for run in runs]})
+    else:
+        text = as_text({"definitions": DEFINITIONS, "shapes": list(map(shape, runs))})
     if asked.out is None:
         sys.stdout.write(text)
     else:
         write_atomically(asked.out, text.encode())
         print(f"Written: {asked.out}")
     return 0
-
-
-def _facts(asked: argparse.Namespace) -> dict[str, Any]:
-    return {"definitions": DEFINITIONS, "shapes": [shape(run) for run in by_words(asked.words, asked.config_dir)]}
-
-
-def _curves(asked: argparse.Namespace) -> dict[str, Any]:
-    low, high = asked.between
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ConfigError(f"--between is {low:g} {high:g}; the first number must be below the second, both finite.")
-    return {"curves": [drawn(run, low, high, 481) for run in by_words(asked.words, asked.config_dir)]}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -188,9 +173,9 @@ def _parser() -> argparse.ArgumentParser:
     drawing = "the curves of any activations; `python -m analysis figure activations --curves FILE` draws them"
     some = commands.add_parser("curves", parents=[words], help=drawing)
     some.add_argument("--between", nargs=2, type=float, default=(-6, 6), metavar=("LOW", "HIGH"), help="default -6 6")
-    some.set_defaults(data=_curves)
-    of_facts = "properties, dead band, floor, kinks and side of any activations"
-    commands.add_parser("facts", parents=[words], help=of_facts).set_defaults(data=_facts)
+    commands.add_parser(
+        "facts", parents=[words], help="properties, dead band, floor, kinks and side of any activations"
+    )
     return parser
 
 

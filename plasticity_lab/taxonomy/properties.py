@@ -1,37 +1,146 @@
-"""The properties of Tables A1 and G1, dead bands, floors and sides: each has one definition, computed from a profile.
+"""An activation as a function of one number, in float64: its curve, and its properties in Tables A1 and G1.
 
-The paper abbreviates the properties and leaves the definitions open. Each property describes an activation with its
-initial parameters in evaluation mode (a randomised slope is at its mean). The interval is [−100, 100] unless a
-definition gives another.
+The paper abbreviates the properties and leaves the definitions open. Here each has one definition. It describes an
+activation with its initial parameters in evaluation mode (a randomised slope is at its mean), on [−100, 100] unless it
+gives another interval.
+
+Legend: N numbers, O outputs for each number (2 for CReLU and Deep Fourier, 1 for the others).
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from plasticity_lab.activations.activation import normal_rule
-from plasticity_lab.taxonomy.curve import END, OFF_CENTRE, SMALL, Curve, Profile, curve
+from plasticity_lab.activations.activation import Activation, Site, normal_rule
 
+END, STEP = 100.0, 0.004  # definitions are about [−100, 100] (Section 4); no point of this grid is 0
+FAR = torch.logspace(3, 4, 200, dtype=torch.float64)  # tails, beyond every scale of Table B1 (β = 0.01 turns at 100)
+SMALL = 1e-6  # a smaller slope, jump of the slope or second derivative counts as none
+UNEXPLAINED = 1e-7  # a kink is searched for where φ′ changes over a step by this much more than φ″ explains
+OFF_CENTRE = 0.45  # intervals are not halved in their middle: at 0, autograd takes some slope between both sides
 DEAD = 1e-3  # a smaller |φ′| counts as dead (Section 4)
 SHORTEST = 0.1  # no hard dead zone is shorter
 NEAR_0_AND_1, LARGEST_FACTOR = 0.01, 0.99  # SelfN: mean and variance, an error of the variance
 
 
-def facts(of: Profile) -> dict[str, Any]:
-    """The marks of all properties, and the numbers that describe the function."""
+@dataclass(frozen=True)
+class Curve:
+    """An activation at the numbers x, (N,): value φ, slope φ′ and bend φ″, each (N, O)."""
+
+    x: Tensor
+    value: Tensor
+    slope: Tensor
+    bend: Tensor
+
+    @property
+    def size(self) -> Tensor:
+        """|φ′|, (N,): the L2 norm over the outputs, because a gradient passes through all outputs."""
+        return torch.linalg.vector_norm(self.slope, dim=1)
+
+    def unexplained(self, these: slice, those: slice) -> Tensor:
+        """The change of φ′ from point to partner that ½(φ″ + φ″) Δx does not explain, the maximum over outputs."""
+        width = (self.x[those] - self.x[these]).unsqueeze(1)
+        change = self.slope[those] - self.slope[these] - (self.bend[those] + self.bend[these]) * width / 2
+        return change.abs().amax(dim=1)
+
+
+def curve(activation: Activation, x: Tensor, drawn: float | None = None, moved: tuple[str, int] | None = None) -> Curve:
+    """The curve of an activation with its initial parameters, at x (N,) float64.
+
+    For SwiGLU, x is the gate and the other input is 1.
+    drawn: the draw of a randomised activation, from 0 (its lower bound) to 1; None: its mean, as in evaluation.
+    moved: (name, place) of a learnable value to be 0.001 greater than its initial value.
+    """
+    at = x.detach().clone().requires_grad_()
+    received = activation.expansion.denominator
+    inputs = torch.cat([at.new_ones(1, len(at), received - 1), at.reshape(1, -1, 1)], dim=2)
+    shape = {name: at.new_tensor([value]) for name, value in activation.on_run_axis().items()}
+    learned = {name: at.new_tensor([list(values.start)]) for name, values in activation.learnable(received).items()}
+    if moved is not None:
+        learned[moved[0]][0, moved[1]] += 1e-3
+    uniform = torch.full_like(inputs, drawn) if drawn is not None and activation.randomised else None
+    value = activation(inputs, Site(shape, learned, uniform))[0]
+    slope = torch.stack([_derivative(output, at) for output in value.unbind(1)], dim=1)
+    bend = torch.stack([_derivative(output, at) for output in slope.unbind(1)], dim=1)
+    return Curve(x.detach(), value.detach(), slope.detach(), bend.detach())
+
+
+def _derivative(output: Tensor, at: Tensor) -> Tensor:
+    """The derivative of each output with respect to its own x.  output, at (N,) → (N,)."""
+    if not output.requires_grad:  # a slope that is constant
+        return torch.zeros_like(at)
+    return torch.autograd.grad(output.sum(), at, create_graph=True, allow_unused=True, materialize_grads=True)[0]
+
+
+class Profile:
+    """An activation at all points that the definitions use: `near` on [−100, 100], `left` and `right` in the tails."""
+
+    def __init__(self, activation: Activation) -> None:
+        self.activation = activation
+        self.near = curve(activation, (torch.arange(round(2 * END / STEP), dtype=torch.float64) + 0.5) * STEP - END)
+        self.left, self.right = curve(activation, -FAR), curve(activation, FAR)
+
+    @cached_property
+    def kinks(self) -> list[tuple[float, float]]:
+        """(x, jump of φ′) of each kink on [−100, 100]: φ′ changes by more than 1e-6 within 1e-12."""
+        at = torch.nonzero(self.near.unexplained(slice(None, -1), slice(1, None)) > UNEXPLAINED).flatten()
+        low, high = self.near.x[at], self.near.x[at + 1]
+        first, second, third = (slice(part * len(at), (part + 1) * len(at)) for part in range(3))
+        for _ in range(36 if len(at) else 0):
+            middle = low + OFF_CENTRE * (high - low)
+            three = curve(self.activation, torch.cat([low, middle, high]))
+            in_left = three.unexplained(first, second) >= three.unexplained(second, third)
+            low, high = torch.where(in_left, low, middle), torch.where(in_left, middle, high)
+        ends = curve(self.activation, torch.cat([low, high])).slope
+        jumps = torch.linalg.vector_norm(ends[second] - ends[first], dim=1)
+        return [(x, jump) for x, jump in zip(low.tolist(), jumps.tolist(), strict=True) if jump > SMALL]
+
+
+def points(activation: Activation, low: float, high: float, count: int) -> dict[str, Any]:
+    """The curve as lists, with points 1e-9 on both sides of each kink, so that a jump of φ′ is drawn vertically.
+
+    value_ends, slope_ends: the curve at the smallest and at the largest draw; None if the activation is not randomised.
+    """
+    kinks = [x for x, _ in Profile(activation).kinks if low <= x <= high]
+    regular = torch.linspace(low, high, count, dtype=torch.float64)
+    regular = regular[[all(abs(x - kink) > 1e-6 for kink in kinks) for x in regular.tolist()]]
+    beside = torch.tensor([kink + away for kink in kinks for away in (-1e-9, 1e-9)], dtype=torch.float64)
+    shown = curve(activation, torch.cat([regular, beside]).sort().values)
+    ends = [curve(activation, shown.x, end) for end in (0.0, 1.0)] if activation.randomised else []
     return {
-        "marks": {name: holds(of) for name, (_, holds) in PROPERTIES.items()},
-        "dead_band": dead_band(of),
-        "dead_intervals": dead_intervals(of),
-        "floor": floor(of),
-        "floor_kind": floor_kind(of),
-        "kink": kink_at_0(of),
-        "kinks": of.kinks,
-        "side": side(of),
-        "lowest_slope": of.near.slope.min().item(),
-        "highest_slope": of.near.slope.max().item(),
+        "x": shown.x.tolist(),
+        "value": shown.value.T.tolist(),
+        "slope": shown.slope.T.tolist(),
+        "value_ends": [end.value.T.tolist() for end in ends] or None,
+        "slope_ends": [end.slope.T.tolist() for end in ends] or None,
+    }
+
+
+def facts(activation: Activation) -> dict[str, Any]:
+    """The marks of all properties, and the numbers that describe the function.
+
+    dead_band: the fraction of [−100, 100] with |φ′| < 0.001 (Section 4). kink: the jump of φ′ at 0; 0 if φ is C¹ there
+    (footnote 3). side: Figure 3's group.
+    """
+    profile = Profile(activation)
+    dead = dead_intervals(profile)
+    kink = max((jump for x, jump in profile.kinks if abs(x) < SMALL), default=0.0)
+    smooth = "one-sided (kink)" if kink else "one-sided (smooth)"
+    return {
+        "marks": {name: holds(profile) for name, (_, holds) in PROPERTIES.items()},
+        "dead_band": sum(high - low for low, high in dead) / (2 * END),
+        "dead_intervals": dead,
+        "floor": floor(profile),
+        "floor_kind": floor_kind(profile),
+        "kink": kink,
+        "kinks": profile.kinks,
+        "side": "two-sided" if saturates(profile) else smooth,
+        "lowest_slope": profile.near.slope.min().item(),
+        "highest_slope": profile.near.slope.max().item(),
     }
 
 
@@ -49,22 +158,17 @@ def dead_intervals(of: Profile) -> list[tuple[float, float]]:
     return [(ends.get((first - 1, first), -END), ends.get((after, after - 1), END)) for first, after in stretches]
 
 
-def dead_band(of: Profile) -> float:
-    """The dead-band width: the fraction of [−100, 100] with |φ′| < 0.001.  Source: Section 4."""
-    return sum(high - low for low, high in dead_intervals(of)) / (2 * END)
-
-
-def hard_zones(of: Curve) -> list[tuple[float, float]]:
-    """The intervals, at least 0.1 long, with a slope of exactly 0 for some output and an abrupt end.
+def hard_zones(x: Tensor, slope: Tensor) -> list[tuple[float, float]]:
+    """The intervals, at least 0.1 long, with a slope (N, O) of exactly 0 for some output and an abrupt end.
 
     An end is abrupt if |φ′| is above 1e-6 at the next point on one side; fading slopes reach 0 in doubles from below
     1e-15. An interval that is the whole curve counts too.
     """
     zones = []
-    for slope in of.slope.unbind(1):
-        for first, after in _stretches(slope == 0):
-            beside = [slope[at].abs().item() for at in (first - 1, after) if 0 <= at < len(slope)]
-            low, high = of.x[first].item(), of.x[after - 1].item()
+    for output in slope.unbind(1):
+        for first, after in _stretches(output == 0):
+            beside = [output[at].abs().item() for at in (first - 1, after) if 0 <= at < len(output)]
+            low, high = x[first].item(), x[after - 1].item()
             if high - low >= SHORTEST and (not beside or max(beside) > SMALL):
                 zones.append((low, high))
     return sorted(zones)
@@ -77,14 +181,9 @@ def _stretches(true: Tensor) -> list[tuple[int, int]]:
     return list(zip(firsts, afters, strict=True))
 
 
-def fades(tail: Curve) -> bool:
-    """Whether |φ′| < 0.001 at every point of a tail."""
-    return bool((tail.size < DEAD).all())
-
-
 def saturates(of: Profile) -> bool:
-    """Sat±: whether both tails fade."""
-    return fades(of.left) and fades(of.right)
+    """Sat±: whether |φ′| < 0.001 at every point of both tails."""
+    return all((tail.size < DEAD).all() for tail in (of.left, of.right))
 
 
 def floor(of: Profile) -> float:
@@ -106,26 +205,13 @@ def floor_kind(of: Profile) -> str:
     """
     if floor(of) >= DEAD:
         return "non-zero"
-    return "zero" if saturates(of) or any(low < 0 for low, _ in hard_zones(of.near)) else "effective non-zero"
-
-
-def kink_at_0(of: Profile) -> float:
-    """The jump of φ′ at 0; 0 if φ has no kink there (footnote 3: C¹ at x = 0)."""
-    return max((jump for x, jump in of.kinks if abs(x) < SMALL), default=0.0)
-
-
-def side(of: Profile) -> str:
-    """Figure 3's group: "two-sided" if the activation saturates.
-
-    The others are "one-sided (kink)" if φ′ jumps at 0, and "one-sided (smooth)" if it does not.
-    """
-    return "two-sided" if saturates(of) else "one-sided (kink)" if kink_at_0(of) else "one-sided (smooth)"
+    hard = any(low < 0 for low, _ in hard_zones(of.near.x, of.near.slope))
+    return "zero" if hard or saturates(of) else "effective non-zero"
 
 
 def _has_gradient_below_0(of: Profile) -> bool:
     below = of.near.x < 0
-    size = of.near.size[below].unsqueeze(1)
-    return not hard_zones(Curve(of.near.x[below], size, size, size))
+    return not hard_zones(of.near.x[below], of.near.size[below].unsqueeze(1))
 
 
 def _is_non_monotonic(of: Profile) -> bool:
@@ -158,10 +244,10 @@ def _has_free_slope(of: Profile) -> bool:
 
 PROPERTIES: dict[str, tuple[str, Callable[[Profile], bool]]] = {
     "HDZ": ("φ′ of some output is exactly 0 on an interval of at least 0.1, and above 1e-6 right next to it: slopes "
-            "that fade until they underflow do not count", lambda of: bool(hard_zones(of.near))),
+            "that fade until they underflow do not count", lambda of: bool(hard_zones(of.near.x, of.near.slope))),
     "NZG": ("the gradient through all outputs together has no such interval for x < 0", _has_gradient_below_0),
     "Sat±": ("|φ′| < 0.001 for all |x| from 1,000 to 10,000, on both sides", saturates),
-    "Sat−": ("|φ′| < 0.001 for all x from −10,000 to −1,000", lambda of: fades(of.left)),
+    "Sat−": ("|φ′| < 0.001 for all x from −10,000 to −1,000", lambda of: bool((of.left.size < DEAD).all())),
     "C1": ("φ′ jumps nowhere by more than 1e-6", lambda of: not of.kinks),
     "NonM": ("some output rises and falls: φ′ is above 1e-6 somewhere and below −1e-6 elsewhere, far out included",
              _is_non_monotonic),
@@ -171,3 +257,4 @@ PROPERTIES: dict[str, tuple[str, Callable[[Profile], bool]]] = {
     "f''": ("|φ″| > 1e-6 somewhere, kinks left out", lambda of: bool((of.near.bend.abs() > SMALL).any())),
 }  # fmt: skip
 """The paper's abbreviation, in the paper's order → the definition in words, and the function that checks it."""
+DEFINITIONS = {name: words for name, (words, _) in PROPERTIES.items()}

@@ -7,11 +7,11 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.conf import FOLDER, option
-from analysis.derived.derived import defaults, definitions, of_figure, reasons, shapes
-from analysis.figures.shapes import SHAPES, figure
+from analysis.derived.derived import defaults, definitions, shapes
+from analysis.figures.shapes import SHAPES, figure, stored
 from analysis.reported.reported import lines
 from analysis.tables import TABLES
-from analysis.tables.declared.table_a1_g1 import PROPERTIES, REPORTED, Mark
+from analysis.tables.declared.table_a1_g1 import PROPERTIES, REPORTED, Mark, reasons
 from analysis.tables.render import csv_text, text
 
 GRIDS = ("tableA1", "tableG1")
@@ -109,14 +109,14 @@ def test_a_figure_of_activations_needs_no_store(name, no_store, capsys):
 
 
 def test_figures_show_the_function_and_its_derivative():
-    value, slope = figure("figure5", None).panels
+    value, slope = figure("figure5").panels
     assert [series.label for series in value.series] == ["Smooth-Leaky", "Rand. Smooth-Leaky"]
     assert value.series[0].y[0] == pytest.approx(-0.6, abs=0.001), "α x far to the left"
     assert slope.series[0].y[-1] == pytest.approx(1, abs=0.001)
     assert slope.series[1].y_range[0] == pytest.approx((0.3, 1.0), abs=0.001), "the bounds of its slope"
-    starts, low, high = (dict(zip(curve.x, curve.slope[0], strict=True)) for curve in of_figure("figureG1"))
+    starts, low, high = (dict(zip(curve.x, curve.slope[0], strict=True)) for curve in stored("figureG1"))
     assert (starts[-3], low[-3], high[-3]) == pytest.approx((0.65, 0.6, 0.8), abs=1e-5)
-    (selu,) = of_figure("figureG2")
+    (selu,) = stored("figureG2")
     at = selu.x.index(-3)
     assert [end[0][at] for end in selu.value_ends] == pytest.approx(
         [1.0507 * r * (2.718281828**-3 - 1) for r in (0.9232, 2.4232)], rel=1e-4

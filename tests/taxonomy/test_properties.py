@@ -22,17 +22,7 @@ from plasticity_lab.activations.smooth_leaky import RandomizedSmoothLeaky, Smoot
 from plasticity_lab.activations.swiglu import SwiGLU
 from plasticity_lab.activations.swish import Swish
 from plasticity_lab.activations.tanh import Tanh
-from plasticity_lab.taxonomy.curve import Profile, curve
-from plasticity_lab.taxonomy.properties import (
-    PROPERTIES,
-    dead_band,
-    dead_intervals,
-    floor,
-    floor_kind,
-    hard_zones,
-    kink_at_0,
-    side,
-)
+from plasticity_lab.taxonomy.properties import DEFINITIONS, Profile, curve, facts, hard_zones
 
 
 class Squared(Activation):
@@ -57,8 +47,7 @@ class Constant(Activation):
 
 
 def has(activation):
-    profile = Profile(activation)
-    return {name for name, (_, holds) in PROPERTIES.items() if holds(profile)}
+    return {name for name, holds in facts(activation)["marks"].items() if holds}
 
 
 @pytest.mark.parametrize(
@@ -106,10 +95,10 @@ def test_an_activation_has_these_properties_and_no_others(activation, properties
 
 
 def test_there_are_the_papers_nine():
-    assert list(PROPERTIES) == [
+    assert list(DEFINITIONS) == [
         "HDZ", "NZG", "Sat±", "Sat−", "C1", "NonM", "SelfN", "L/R slope", "f''",
     ]  # fmt: skip
-    assert all(words for words, _ in PROPERTIES.values())
+    assert all(DEFINITIONS.values())
 
 
 LOGIT = math.log((1 + math.sqrt(1 - 4e-3)) / (1 - math.sqrt(1 - 4e-3)))
@@ -134,16 +123,16 @@ LOGIT = math.log((1 + math.sqrt(1 - 4e-3)) / (1 - math.sqrt(1 - 4e-3)))
     ids=lambda of: of if isinstance(of, float) else type(of).__name__,
 )
 def test_dead_bands_are_as_wide_as_the_formula_says(activation, width):
-    assert dead_band(Profile(activation)) == pytest.approx(width, abs=1e-9)
+    assert facts(activation)["dead_band"] == pytest.approx(width, abs=1e-9)
 
 
 @pytest.mark.parametrize(("activation", "width"), [(Swish(), 0.4551), (GELU(), 0.4810), (SwiGLU(), 0.4551)])
 def test_dead_bands_without_a_formula(activation, width):
-    assert dead_band(Profile(activation)) == pytest.approx(width, abs=5e-5)
+    assert facts(activation)["dead_band"] == pytest.approx(width, abs=5e-5)
 
 
 def test_a_dead_band_lies_around_the_turn_of_swish_too():
-    tail, turn = dead_intervals(Profile(Swish()))
+    tail, turn = facts(Swish())["dead_intervals"]
     assert tail[0] == -100
     assert turn[0] < -1.2784645 < turn[1]
     assert turn[1] - turn[0] < 0.01
@@ -153,7 +142,7 @@ def test_slopes_that_fade_until_doubles_hold_them_no_longer_are_no_hard_zone():
     for activation in (Sigmoid(), Tanh(), GELU()):
         near = Profile(activation).near
         assert (near.slope == 0).any(), "else this test shows nothing"
-        assert hard_zones(near) == []
+        assert hard_zones(near.x, near.slope) == []
 
 
 @pytest.mark.parametrize(
@@ -174,9 +163,9 @@ def test_slopes_that_fade_until_doubles_hold_them_no_longer_are_no_hard_zone():
     ids=lambda of: str(of) if isinstance(of, float | str) else type(of).__name__,
 )
 def test_floors(activation, least, kind):
-    profile = Profile(activation)
-    assert floor(profile) == pytest.approx(least, abs=1e-6)
-    assert floor_kind(profile) == kind
+    shape = facts(activation)
+    assert shape["floor"] == pytest.approx(least, abs=1e-6)
+    assert shape["floor_kind"] == kind
 
 
 @pytest.mark.parametrize(
@@ -194,17 +183,17 @@ def test_floors(activation, least, kind):
     ids=lambda of: str(of) if isinstance(of, float | str) else type(of).__name__,
 )
 def test_kinks_at_0_and_sides(activation, jump, which):
-    profile = Profile(activation)
-    assert kink_at_0(profile) == pytest.approx(jump, abs=1e-9)
-    assert side(profile) == which
+    shape = facts(activation)
+    assert shape["kink"] == pytest.approx(jump, abs=1e-9)
+    assert shape["side"] == which
 
 
 def test_kinks_away_from_0_are_found_where_they_are():
     profile = Profile(Hinges())
     assert [x for x, _ in profile.kinks] == pytest.approx([-3, -1], abs=1e-9)
     assert [jump for _, jump in profile.kinks] == pytest.approx([1, 1])
-    assert kink_at_0(profile) == 0
-    ((low, high),) = hard_zones(profile.near)
+    assert facts(Hinges())["kink"] == 0
+    ((low, high),) = hard_zones(profile.near.x, profile.near.slope)
     assert (low, high) == pytest.approx((-3, -1), abs=0.005)
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from typing import NamedTuple
 
-from analysis.derived.derived import Reason, defaults, definitions, reasons, shapes
+from analysis.derived.derived import FOLDER, defaults, definitions, shapes
 from analysis.names import ACTIVATIONS, display
-from analysis.reported.reported import lines
+from analysis.reported.reported import lines, lines_of
 from analysis.rows import Row
 from analysis.setting_words import word
 from analysis.tables.listing import NOTHING, Listing, fields
@@ -26,6 +27,24 @@ PROPERTIES = {
 """The paper's abbreviations → their meaning in the paper's words, in the paper's order."""
 REPORTED = "tableA1_G1_properties.csv"
 THERE, ABSENT = "✓", "−"
+
+
+class Reason(NamedTuple):
+    """The reason for a mark.  kind: "numbers", "wording" or "agrees"."""
+
+    kind: str
+    words: str
+
+
+@cache
+def reasons() -> Mapping[tuple[str, str], Reason]:
+    """(activation, property) → the reason, its numbers filled in."""
+    return {
+        (line["activation"], line["property"]): Reason(
+            line["kind"], line["reason"].format(**vars(defaults()[line["activation"]]))
+        )
+        for line in lines_of(FOLDER / "reasons.csv")
+    }
 
 
 @dataclass(frozen=True)
