@@ -6,8 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from analysis.check_paper.finding import Finding, Verdict, judged
-from analysis.check_paper.sheets import Cell, Printed, Sheet, named
+from analysis.check_paper.sheets import Cell, Finding, Printed, Sheet, Verdict, judged, named
 
 MOST = 2000
 """Numbers of points that are tried, from 3."""

@@ -5,8 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from analysis.check_paper.finding import Finding, Verdict, judged
-from analysis.check_paper.sheets import Cell, Sheet, named
+from analysis.check_paper.sheets import Cell, Finding, Sheet, Verdict, judged, named
 
 LEVEL = 0.05
 RUNS = 5

@@ -1,4 +1,4 @@
-"""The paper's tables as columns of printed numbers, under the names that its claims give them.
+"""The paper's tables as columns of printed numbers, and the outcome of one check of them.
 
 A printed number is an interval: half a unit of its last digit to either side.
 """
@@ -6,6 +6,7 @@ A printed number is an interval: half a unit of its last digit to either side.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import StrEnum
 from functools import cache
 
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
@@ -20,6 +21,40 @@ NAMES = {
     "iqm": "score",
     "iqm_delta": "IQM of Δ",
 }
+
+
+class Verdict(StrEnum):
+    """Whether a claim is true, false, or either, over all numbers that round to the printed ones."""
+
+    AGREES = "agrees"
+    DISAGREES = "disagrees"
+    OPEN = "cannot be told"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check.
+
+    table: the table that the report lists it under. claim: a statement of the paper, as one sentence for all its
+    subjects. subject: the row, column or cell that was checked. arithmetic: the numbers behind the verdict.
+    """
+
+    table: str
+    claim: str
+    subject: str
+    arithmetic: str
+    verdict: Verdict
+
+
+def judged(always: bool, never: bool | None = None) -> Verdict:
+    """The verdict on a claim.
+
+    always: whether the claim holds for all unrounded numbers that would print the same. never: whether it holds for
+    none of them; default: the opposite of `always`, for claims that rounding cannot change.
+    """
+    if always == never:
+        return Verdict.OPEN
+    return Verdict.AGREES if always else Verdict.DISAGREES
 
 
 @dataclass(frozen=True)

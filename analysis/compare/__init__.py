@@ -6,7 +6,7 @@
     print(result.markdown())
 
 `setting` finds the compared setting and `sections` the compared runs. `arm`, `pair`, `scores` and `comparison` compute
-the numbers. `listing`, `caption`, `runs_said` and `drawing` make tables, captions and figures.
+the numbers. `listing`, `caption` and `drawing` make tables, captions and figures.
 """
 
 from analysis.compare.result import Result, compare

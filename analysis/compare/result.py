@@ -13,13 +13,13 @@ from analysis.compare.caption import caption, pairs_caption
 from analysis.compare.comparison import Comparison, comparison
 from analysis.compare.drawing import TABLES, drawing
 from analysis.compare.listing import arms_table, name_of, pairs_table
-from analysis.figures.drawing import Drawing, Metrics
+from analysis.figures.drawing import Drawing
 from analysis.figures.files import files_of
 from analysis.frames import metrics_of
 from analysis.origin import origin
-from analysis.rows import Row
 from analysis.tables.listing import Listing
 from analysis.tables.render import csv_text, latex, markdown, text
+from analysis.tables.table import Metrics
 from analysis.where import chosen
 from plasticity_lab.errors import StoreError
 from plasticity_lab.process.account import expanded
@@ -78,30 +78,25 @@ class Result:
         return f"{written} and {name}_figure.{{{','.join(drawn)}}}"
 
 
-def compared(
-    rows: Sequence[Row],
-    metrics: Metrics,
-    by: str | None = None,
-    against: str | None = None,
-    metric: str | None = None,
-    pairs: bool | None = None,
-    figure: bool = True,
-    notes: Iterable[str] = (),
+def shown(
+    found: Comparison,
+    metrics: Metrics | None,
+    metric: str | None,
+    notes: Iterable[str],
     progress: Console | None = None,
 ) -> Result:
-    """Rows as a comparison with its tables and its figure; see `comparison`.
+    """A comparison with its tables and its figure.
 
-    metrics: reads the metrics.parquet of runs. notes: sentences for the first caption. progress: the terminal that
-    shows the progress of the figure.
+    metrics: reads the metrics.parquet of runs; None: no figure. metric: the compared metric, if one was named.
+    notes: sentences for the first caption. progress: the terminal that shows the progress of the figure.
     """
-    found = comparison(rows, by, against, metric, pairs)
     listings: list[Listing] = []
     for each in found.shown:
         said = [] if listings else [*found.notes, *notes]
         listings.append(replace(arms_table(each), caption=caption(each, said)))
         if each.shows_pairs:
             listings.append(replace(pairs_table(each), caption=pairs_caption(each)))
-    if not figure:
+    if metrics is None:
         return Result(found, listings, None)
     tables = found.shown[:TABLES]
     if progress is not None and progress.is_terminal:
@@ -130,4 +125,5 @@ def compare(
     if all(row.status == "waiting" for row in rows):
         raise StoreError(f"No run in {' and '.join(map(str, places))} has ended; train some, or name another store.")
     rows = chosen(rows, where or {})
-    return compared(rows, partial(metrics_of, places, rows), by, against, metric, pairs, figure, told)
+    found = comparison(rows, by, against, metric, pairs)
+    return shown(found, partial(metrics_of, places, rows) if figure else None, metric, told)

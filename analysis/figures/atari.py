@@ -5,13 +5,14 @@ Dopamine's are training returns, like ours: means over seeds and a million frame
 
 from collections.abc import Sequence
 
-from analysis.figures.drawing import Asked, Drawing, Metrics, Panel, Series
+from analysis.figures.drawing import Asked, Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, groups
 from analysis.figures.style import MOST, POINTS
 from analysis.reported.reported import lines
 from analysis.rows import Row
 from analysis.setting_words import telling, words_of
 from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.table import Metrics
 from plasticity_lab.environments.atari.games import FRAMES
 from plasticity_lab.errors import ConfigError
 

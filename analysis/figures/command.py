@@ -11,8 +11,8 @@ from analysis.figures import style
 from analysis.figures.drawing import Asked, Drawing
 from analysis.figures.files import files_of, of_file
 from analysis.figures.named import FIGURES, READ_BY, SHAPES, named
-from analysis.figures.paper import SHIPPED, Paper, only
 from analysis.figures.shapes import ACTIVATIONS_FIGURE, WRITING, ActivationCurve, figure, of_text
+from analysis.figures.style import SHIPPED, Paper, only
 from analysis.frames import metrics_of
 from analysis.origin import ENDING, kind_of
 from plasticity_lab.errors import ConfigError

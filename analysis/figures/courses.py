@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from analysis.figures.drawing import Metrics
 from analysis.figures.style import POINTS
 from analysis.rows import Row
+from analysis.tables.table import Metrics
 from plasticity_lab.records.measures import Column
 
 FEW_TASKS = 10

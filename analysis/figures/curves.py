@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import get_args
 
-from analysis.figures.drawing import Asked, Drawing, Metrics, Panel, Series, with_unit
+from analysis.figures.drawing import Asked, Drawing, Panel, Series, with_unit
 from analysis.figures.groups import Group, caption, headline_groups
 from analysis.figures.style import MOST, POINTS
 from analysis.outcomes import Why, in_words
 from analysis.rows import Row
 from analysis.tables.result import Cell, Heading
+from analysis.tables.table import Metrics
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Column
 

@@ -1,7 +1,7 @@
 """Runs with cycles of bodies, for Figures 6 and F1: bodies are trained in turn, cycle after cycle."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,9 @@ from analysis.names import ACTIVATIONS, BENCHMARKS, BODIES, display
 from analysis.rows import Row
 from analysis.tables.caption import data_line
 from analysis.tables.made_by import made_lines, mixed
+from analysis.tables.result import chosen_words
 from analysis.tables.scores import arms_of, flags_of, selections
-from analysis.tables.stages import cycle_returns, with_stages, without_episode
+from analysis.tables.table import cycle_returns, with_stages, without_episode
 from plasticity_lab.errors import ConfigError
 
 
@@ -70,7 +71,7 @@ def cycled(asked: Asked) -> list[Cycled]:
                     shown = label.replace(name, display(ACTIVATIONS, name), 1)
                     arms.append(Arm(shown, name, list(whole), np.stack(list(whole.values()), axis=2)))
             if arms:
-                title = _title(benchmark, selection)
+                title = f"{display(BENCHMARKS, benchmark)}{chosen_words(selection)}"
                 found.append(Cycled(title, bodies, arms, alike))
     if not found:
         raise ConfigError(_nothing(list(rows.values())))
@@ -109,8 +110,3 @@ def _bodies(row: Row) -> list[str]:
     """Each body once, in their order."""
     named = row.study.get("benchmark.bodies")
     return list(dict.fromkeys(named)) if isinstance(named, Sequence) and not isinstance(named, str) else []
-
-
-def _title(benchmark: str, selection: Mapping[str, str]) -> str:
-    chosen = [name for choice, name in selection.items() if (choice, name) != ("intervention", "none")]
-    return f"{display(BENCHMARKS, benchmark)} ({', '.join(chosen)})"

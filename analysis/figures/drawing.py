@@ -3,19 +3,15 @@
 Static pictures, their CSV files and the pages of the report are all made from this data, so they show the same numbers.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 from analysis.rows import Row
+from analysis.tables.table import Metrics
 from plasticity_lab.records.measures import Measure
 
-if TYPE_CHECKING:
-    import polars as pl
-
-Metrics = Callable[[Collection[str]], "pl.LazyFrame"]
-"""Run ids → the rows of their metrics.parquet, with the column `run`."""
 Marker = Literal["own", "filled", "hollow", "diamond", "triangle", "none"]
 """own: the marker of the activation's style; the others do not depend on the series."""
 

@@ -8,8 +8,9 @@ from math import isfinite
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from analysis.figures.drawing import Asked, Drawing, Metrics, Panel, Series
+from analysis.figures.drawing import Asked, Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, headline_groups
+from analysis.tables.table import Metrics
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Column
 

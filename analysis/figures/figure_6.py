@@ -64,18 +64,11 @@ def _panels(found: Cycled, made: Normalised, methods: Methods) -> list[Panel]:
 
 def _panel(found: Cycled, title: str, stages: Sequence[Sequence[Interval]]) -> Panel:
     """stages: the score of each stage, for each arm."""
-    lines = [
-        Series(
-            label=arm.label,
-            key=arm.activation,
-            x=[*range(1, len(scores) + 1)],
-            y=[score.number for score in scores],
-            y_range=[score.ends for score in scores],
-            n=[len(arm.runs)] * len(scores),
-            runs=arm.runs,
-        )
-        for arm, scores in zip(found.arms, stages, strict=True)
-    ]
+    lines = []
+    for arm, scores in zip(found.arms, stages, strict=True):
+        x, y = [*range(1, len(scores) + 1)], [score.number for score in scores]
+        n, ends = [len(arm.runs)] * len(scores), [score.ends for score in scores]
+        lines.append(Series(arm.label, arm.activation, x, y, n, y_range=ends, runs=arm.runs))
     lines.sort(key=lambda line: -np.mean([float(y) for y in line.y[-len(found.bodies) :]]))
     label = f"stage: {', '.join(map(body_name, found.bodies))} in turn"
     return Panel(title, label, "plasticity score", lines[:MOST], x_whole=True, band=True, labels=True)

@@ -45,19 +45,11 @@ def _panel(group: Group, rows: Sequence[Row], name: str) -> Panel:
     by_activation: dict[str, list[Row]] = {}
     for row in rows:
         by_activation.setdefault(row.activation, []).append(row)
-    series = [
-        Series(
-            label=display(ACTIVATIONS, activation),
-            key=activation,
-            x=[row.summary[name] * x.scale for row in of],
-            y=[(_accuracy(row) or 0.0) * y.scale for row in of],
-            n=[1] * len(of),
-            runs=[row.run for row in of],
-            joined=False,
-            marker="own",
-        )
-        for activation, of in by_activation.items()
-    ]
+    series = []
+    for activation, runs in by_activation.items():
+        label, ids = display(ACTIVATIONS, activation), [row.run for row in runs]
+        across, up = ([row.summary[of.name] * of.scale for row in runs] for of in (x, y))
+        series.append(Series(label, activation, across, up, [1] * len(runs), runs=ids, joined=False, marker="own"))
     return Panel(group.title, with_unit(x.title, x), with_unit(y.title, y), series)
 
 

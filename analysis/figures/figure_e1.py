@@ -61,18 +61,8 @@ def _panel(group: Group) -> Panel:
     series = [dots(OURS, "filled", [(head, cell) for head, cell in shown if cell.mean is not None])]
     papers = {head.label: cell.paper for head, cell in shown if cell.paper}
     if papers:
-        unlike = bool(group.column.unlike)
-        series.append(
-            Series(
-                label=UNLIKE if unlike else PAPER,
-                key="",
-                x=[paper.mean for paper in papers.values()],
-                x_sd=[paper.sd for paper in papers.values()],
-                y=[*papers],
-                n=[5] * len(papers),
-                joined=False,
-                marker="diamond" if unlike else "hollow",
-            )
-        )
+        label, marker = (UNLIKE, "diamond") if group.column.unlike else (PAPER, "hollow")
+        x, sd = [paper.mean for paper in papers.values()], [paper.sd for paper in papers.values()]
+        series.append(Series(label, "", x, [*papers], [5] * len(papers), x_sd=sd, joined=False, marker=marker))
     label = with_unit(metric.label, metric)
     return Panel(group.title, label, "", series, categories=[head.label for head, _ in shown])

@@ -43,13 +43,5 @@ def figure_f1(asked: Asked) -> Drawing:
 def _row(arm: Arm, body: int, cycles: list[str]) -> Series:
     gap_CN = gaps(arm.returns[:, 0], arm.returns[:, 1])[:, :, body]
     lost_C = np.any(failed(arm.returns), axis=1)[:, :, body].all(axis=1)  # a 0 would look like a gap that is closed
-    return Series(
-        label=arm.label,
-        key=arm.activation,
-        x=cycles,
-        y=np.where(lost_C, np.nan, gap_CN.mean(axis=1)).tolist(),
-        n=[len(arm.runs)] * len(cycles),
-        runs=arm.runs,
-        joined=False,
-        listed=False,
-    )
+    y, n = np.where(lost_C, np.nan, gap_CN.mean(axis=1)).tolist(), [len(arm.runs)] * len(cycles)
+    return Series(arm.label, arm.activation, cycles, y, n, runs=arm.runs, joined=False, listed=False)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis.figures.drawing import Drawing, Panel, Series
-from analysis.figures.paper import OURS, Paper
 from analysis.figures.static import pictures
+from analysis.figures.style import USUAL, Paper
 from analysis.origin import kind_of, said_of_table
 from analysis.tables.render import guarded
 from plasticity_lab.errors import ConfigError
@@ -23,7 +23,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def files_of(drawing: Drawing, paper: Paper = OURS) -> dict[str, bytes]:
+def files_of(drawing: Drawing, paper: Paper = USUAL) -> dict[str, bytes]:
     """Ending → content of every file.  Raises ConfigError for a font that is not installed."""
     return {
         **pictures(drawing, paper),

@@ -68,17 +68,9 @@ def headline_groups(asked: Asked) -> list[Group]:
 
 def dots(label: str, marker: Marker, cells: Sequence[tuple[Heading, Cell]]) -> Series:
     """A row of dots: the means of cells, with their SD over seeds, next to the names of their rows."""
-    return Series(
-        label=label,
-        key="",
-        x=[cell.mean for _, cell in cells],
-        x_sd=[cell.sd for _, cell in cells],
-        y=[head.label for head, _ in cells],
-        n=[cell.n for _, cell in cells],
-        runs=[run for _, cell in cells for run in cell.runs],
-        joined=False,
-        marker=marker,
-    )
+    x, sd, n = ([getattr(cell, name) for _, cell in cells] for name in ("mean", "sd", "n"))
+    y, runs = [head.label for head, _ in cells], [run for _, cell in cells for run in cell.runs]
+    return Series(label, "", x, y, n, x_sd=sd, runs=runs, joined=False, marker=marker)
 
 
 def means(
@@ -90,17 +82,9 @@ def means(
     joined: bool = True,
 ) -> Series:
     """The means of the values at each x, with their SD.  scale: from the values to the unit."""
-    return Series(
-        label=label,
-        key=key,
-        x=[x for x, _ in points],
-        y=[fmean(values) * scale for _, values in points],
-        y_sd=[stdev(values) * scale if len(values) > 1 else None for _, values in points],
-        n=[len(values) for _, values in points],
-        runs=runs,
-        joined=joined,
-        marker="own",
-    )
+    x, y, n = [x for x, _ in points], [fmean(values) * scale for _, values in points], [len(of) for _, of in points]
+    sd = [stdev(values) * scale if len(values) > 1 else None for _, values in points]
+    return Series(label, key, x, y, n, y_sd=sd, runs=runs, joined=joined, marker="own")
 
 
 def caption(groups: Sequence[Group], rows: Sequence[Row], first: str) -> list[str]:

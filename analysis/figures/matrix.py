@@ -59,19 +59,10 @@ def _panel(title: str, key: str, after: Mapping[str, NDArray[np.float64]], runs:
     """The mean over runs, in percent.  after: run → (T, T), the accuracy on each task (column) after each (row)."""
     accuracies_TT = np.mean([after[run] for run in runs], axis=0)
     tasks = [str(task + 1) for task in range(len(accuracies_TT))]
-    series = [
-        Series(
-            label=f"after {task}",
-            key=key,
-            x=tasks,
-            y=(100 * accuracies).tolist(),
-            n=[len(runs)] * len(tasks),
-            runs=runs,
-            joined=False,
-            listed=False,
-        )
-        for task, accuracies in zip(tasks, accuracies_TT, strict=True)
-    ]
+    n, series = [len(runs)] * len(tasks), []
+    for task, accuracies in zip(tasks, accuracies_TT, strict=True):
+        y = (100 * accuracies).tolist()
+        series.append(Series(f"after {task}", key, tasks, y, n, runs=runs, joined=False, listed=False))
     return Panel(title, "task", "accuracy (%)", series, x_categories=tasks, heat="from 0")
 
 

@@ -1,6 +1,7 @@
 """How a metric depends on one setting of the runs: a line for each activation over the values of the setting."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from typing import Any, TypeGuard
@@ -28,11 +29,11 @@ def sensitivity(asked: Asked) -> Drawing:
     """
     by = _setting(asked)
     having = [row for row in asked.rows if by in row.own or by in row.study]
-    rows_of_panel: dict[str, list[Row]] = {}
+    studies = _words_without(by, (row.study for row in having))
+    rows_of_panel: dict[tuple[str, ...], list[Row]] = {}
     for row in having:
-        study = {name: value for name, value in row.study.items() if name != by}
-        named = [row.benchmark, row.protocol, row.schedule, row.hyperparams, row.intervention]
-        rows_of_panel.setdefault(key({"named": named, "study": study}), []).append(row)
+        named = (row.benchmark, row.protocol, row.schedule, row.hyperparams, row.intervention)
+        rows_of_panel.setdefault((*named, studies[id(row.study)]), []).append(row)
     drawn: list[tuple[Group, list[Series], dict[str, Any]]] = []
     found: list[Group] = []
     most = 0
@@ -57,28 +58,34 @@ def sensitivity(asked: Asked) -> Drawing:
 
 def _nothing(by: str, panels: Sequence[Sequence[Row]], metric: str | None) -> str:
     """The reason why no line can be drawn: one value was tried, or only the runs of one value have the metric."""
-    tried = [rows for rows in panels if len({_word(row, by) for row in rows}) > 1]
+    tried = [rows for rows in panels if len({json.dumps(_value(row, by)) for row in rows}) > 1]
     why = [why_none(ended(rows), metric or rows[0].declared.headline) for rows in tried]
     if not any(why):
         return f"Of {by} no finished runs of one benchmark have more than one value; sweep it, as in {by}=A,B."
     return f"Of {by} no runs at two values have a value to show: {'; '.join(filter(None, why))}."
 
 
+def _words_without(by: str, settings: Iterable[Mapping[str, Any]]) -> dict[int, str]:
+    """id of settings → the settings without one of them, as a comparable word.
+
+    Rows share equal settings as one object, so each is written once: a store has thousands of rows.
+    """
+    different = {id(one): one for one in settings}
+    return {place: key({name: value for name, value in one.items() if name != by}) for place, one in different.items()}
+
+
 def _value(row: Row, by: str) -> Any:
     return row.own.get(by, row.study.get(by))
 
 
-def _word(row: Row, by: str) -> str:
-    """The value as a key."""
-    return key({"value": _value(row, by)})
-
-
 def varied(rows: Sequence[Row]) -> list[str]:
     """The settings that differ between runs with the same activation, benchmark and intervention."""
-    alike: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    alike: dict[tuple[str, ...], dict[tuple[int, int], Mapping[str, Any]]] = {}
     for row in rows:
-        alike.setdefault((row.activation, row.benchmark, row.intervention), []).append({**row.study, **row.own})
-    return sorted({name for settings in alike.values() for name in varying(settings)})
+        settings = alike.setdefault((row.activation, row.benchmark, row.intervention), {})
+        if (shared := (id(row.study), id(row.own))) not in settings:
+            settings[shared] = {**row.study, **row.own}
+    return sorted({name for settings in alike.values() for name in varying(settings.values())})
 
 
 def _setting(asked: Asked) -> str:
@@ -108,10 +115,11 @@ def _setting(asked: Asked) -> str:
 
 def _lines(rows: Sequence[Row], by: str, metric: str | None) -> tuple[list[Series], list[Group]]:
     """A line for each activation with its other settings, the best first; and the groups of its points."""
+    others = _words_without(by, (row.own for row in rows))
     alike: dict[tuple[str, str], dict[str, list[Row]]] = {}
     for row in rows:
-        rest = {name: value for name, value in row.own.items() if name != by}
-        alike.setdefault((row.activation, key(rest)), {}).setdefault(_word(row, by), []).append(row)
+        values = alike.setdefault((row.activation, others[id(row.own)]), {})
+        values.setdefault(json.dumps(_value(row, by)), []).append(row)
     lines, used = [], []
     for (activation, _), by_value in alike.items():
         points = []
@@ -128,19 +136,10 @@ def _lines(rows: Sequence[Row], by: str, metric: str | None) -> tuple[list[Serie
             label = f"{label} ({words_of(first.own, [name for name in names if name != by])})"
         if points:
             points.sort(key=lambda point: _order(point[0]))
-            cells = [cell for _, cell in points]
-            lines.append(
-                Series(
-                    label=label,
-                    key=activation,
-                    x=[value for value, _ in points],
-                    y=[cell.mean for cell in cells],
-                    y_sd=[cell.sd for cell in cells],
-                    n=[cell.n for cell in cells],
-                    runs=[run for cell in cells for run in cell.runs],
-                    marker="own",
-                )
-            )
+            x, cells = [value for value, _ in points], [cell for _, cell in points]
+            y, sd, n = ([getattr(cell, name) for cell in cells] for name in ("mean", "sd", "n"))
+            runs = [run for cell in cells for run in cell.runs]
+            lines.append(Series(label, activation, x, y, n, y_sd=sd, runs=runs, marker="own"))
     return sorted(lines, key=lambda line: -max(line.y)), used
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import polars as pl
 
 from analysis.asked import add_options, places_of, rows_asked_for, tell, write
-from analysis.figures.drawing import Metrics
 from analysis.frames import metrics_of, without_collecting
 from analysis.report.report import report
-from analysis.report.searches import search_sections
+from analysis.report.sections import search_sections
 from analysis.rows import Row
+from analysis.tables.table import Metrics
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.record_facts import MEASURED
 

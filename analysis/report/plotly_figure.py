@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, Panel, Series
-from analysis.figures.heat import colour_ends, numbers, written
+from analysis.figures.static import colour_ends, numbers, written
 from analysis.figures.style import Look, looks
 
 Chart = dict[str, Any]

@@ -7,16 +7,19 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from analysis.figures import style
-from analysis.figures.drawing import Metrics
 from analysis.names import BENCHMARKS, DATA, display
 from analysis.report.runs import curves_payload, flags_of, one_each, runs_payload
 from analysis.report.sections import Section, sections
-from analysis.report.table_page import table_pages
 from analysis.rows import Row
+from analysis.tables import TABLES
+from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.listing import NOTHING, Listing, formatted
+from analysis.tables.table import Metrics, Table
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.provenance import version_line
 
@@ -26,6 +29,10 @@ STATUSES = ("done", "diverged", "failed", "stopped", "waiting")
 SHORT = 10
 """The number of digits shown of a commit."""
 NOT_YET = "not known yet"
+BEST = "\N{NO-BREAK SPACE}"
+"""Marks a best number, between rendering and page."""
+PAPER = "paper"
+"""The heading of the paper's values."""
 
 
 def report(
@@ -157,15 +164,19 @@ def _page(shown: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     Raises ConfigError, with the command that installs it, if a library is missing.
     """
     try:
-        import itables
         import jinja2
         from plotly.offline import get_plotlyjs
+
+        # Only a file of itables is needed; to import it would import pandas, half a second.
+        itables = find_spec("itables")
+        if itables is None or itables.origin is None:
+            raise ModuleNotFoundError(name="itables")
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"The report needs {error.name}, which is not installed; `pip install -e '.[report]'` in the clone "
             "installs all that it needs."
         ) from error
-    library = Path(itables.options.dt_bundle)
+    library = Path(itables.origin).parent / "html" / "dt_bundle.js"
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
@@ -192,3 +203,67 @@ def _inside(part: str) -> Any:
     from markupsafe import Markup
 
     return Markup(part.replace("</script", r"<\/script").replace("</style", r"<\/style"))
+
+
+# Tables, with numbers for sorting.
+
+
+def table_pages(rows: Sequence[Row], metrics: Metrics) -> list[dict[str, Any]]:
+    """Every table of the papers that the runs can fill, and the main metrics that no such table shows.
+
+    Each as the page's template reads it: title, header, body (lines of cells) and caption (sentences). A cell has
+    words, style (CSS classes) and order: its number, "" if it has none; None if its column is not sorted by numbers.
+    """
+    pages = []
+    for table in TABLES.values():
+        able = _able(table, rows)
+        shown = table.listings(able, None, metrics) if able and table.needs_runs() else []
+        if any(each.is_ours for each in shown):
+            pages += map(_table, shown)
+    return pages
+
+
+def _able(table: Table[Any], rows: Sequence[Row]) -> list[Row]:
+    """The rows of agents that measure the number of a table."""
+    if table is HEADLINE:
+        elsewhere = {other.cell for other in TABLES.values()}
+        return [row for row in rows if row.declared.headline not in elsewhere]
+    return [row for row in rows if table.cell is None or table.cell in row.declared.summaries]
+
+
+def _table(shown: Listing) -> dict[str, Any]:
+    """A table with the words of the terminal, without empty columns of the paper's values (the caption says so)."""
+    grid = formatted(shown, f"{BEST}{{}}".format, escape=str)
+    kept = [
+        place
+        for place, heading in enumerate(grid.header)
+        if heading != PAPER or any(line[place] != NOTHING for line in grid.body)
+    ]
+    numeric = {
+        place
+        for place in kept[1:]
+        if all(line[place].startswith(NOTHING) or _number(line[place], None) is not None for line in grid.body)
+    }
+    body = []
+    for line in grid.body:
+        cells = []
+        for place in kept:
+            classes = {"number": place in numeric, "best": line[place].startswith(BEST), "long": place in grid.long}
+            cells.append(
+                {
+                    "words": line[place].removeprefix(BEST),
+                    "style": " ".join(name for name, is_so in classes.items() if is_so),
+                    "order": _number(line[place], "") if place in numeric else None,
+                }
+            )
+        body.append(cells)
+    header = [grid.header[place] for place in kept]
+    return {"title": shown.title, "header": header, "body": body, "caption": shown.caption}
+
+
+def _number(words: str, otherwise: Any) -> Any:
+    """The number at the beginning of a cell, or another value if it has none."""
+    try:
+        return float(words.removeprefix(BEST).partition(" ")[0].rstrip("†‡").replace(",", ""))
+    except ValueError:
+        return otherwise

@@ -4,7 +4,7 @@ A run that was requested under several names has one line, because its numbers d
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -12,10 +12,11 @@ import polars as pl
 
 from analysis.conf import groups
 from analysis.figures.courses import binned, body_name, extents
-from analysis.figures.drawing import Metrics, with_unit
+from analysis.figures.drawing import with_unit
 from analysis.figures.style import POINTS
 from analysis.report.run_command import words_of_seeds, words_of_settings
 from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, varying
+from analysis.tables.table import Metrics
 from plasticity_lab.records.measures import Measure
 from plasticity_lab.records.record_facts import MEASURED
 
@@ -45,12 +46,28 @@ def coded(values: Iterable[Any]) -> dict[str, list]:
     return {"values": different, "codes": codes}
 
 
+def coded_columns(lines: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list]]:
+    """Name → `coded` values of all lines; null if a line lacks the name.
+
+    Lines that are one object, such as the settings of runs that differ only in seeds, are coded once.
+    """
+    places: dict[int, int] = {}
+    order = [places.setdefault(id(line), len(places)) for line in lines]
+    different = list({id(line): line for line in lines}.values())
+    columns = {}
+    for name in dict.fromkeys(name for line in different for name in line):
+        column = coded(line.get(name) for line in different)
+        codes = column["codes"]
+        columns[name] = {"values": column["values"], "codes": [codes[place] for place in order]}
+    return columns
+
+
 def rounded(value: float | None, digits: int = DIGITS) -> float | int | None:
     """A number with few digits; None for None and for numbers that are not finite, which JSON does not have."""
     if value is None or not isfinite(value):
         return None
     short = float(f"{value:.{digits}g}")
-    return int(short) if short == int(short) and abs(short) < 1e15 else short
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short
 
 
 def one_each(rows: Sequence[Row]) -> list[Row]:
@@ -115,8 +132,14 @@ def _columns(rows: Sequence[Row]) -> list[dict[str, Any]]:
         title = with_unit(measure.short or name, measure)
         scaled = (_in_unit(row.summary.get(name), measure) for row in rows)
         columns.append({"title": title, "places": measure.places, **coded(scaled)})
-    settings = [{**row.study, **row.own} for row in rows]
-    return columns + [{"title": name, **coded(one.get(name) for one in settings)} for name in _varied(rows)]
+    shared: dict[tuple[int, int], dict[str, Any]] = {}
+    varied = _varied(rows)
+    for row in rows:
+        if (place := (id(row.study), id(row.own))) not in shared:
+            settings = {**row.study, **row.own}
+            shared[place] = {name: settings.get(name) for name in varied}
+    of_rows = coded_columns([shared[id(row.study), id(row.own)] for row in rows])
+    return columns + [{"title": name, **column} for name, column in of_rows.items()]
 
 
 def _varied(rows: Sequence[Row]) -> list[str]:
@@ -140,22 +163,22 @@ def _varied(rows: Sequence[Row]) -> list[str]:
 def _told(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     """Section → name → coded values; null if a run does not have it."""
     sections: dict[str, list[dict[str, Any]]] = {"summary": [], "ended": [], "settings": [], "provenance": []}
+    shared: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
         numbers = {name: rounded(value, 7) for name, value in row.summary.items() if _is_number(value)}
         steps = {name: getattr(row, name) for name in ("diverged_at_step", "stopped_at_step")}
-        settings = {name: getattr(row, name) for name in ("activation", "benchmark", "intervention")}
-        settings |= dict(sorted({**row.study, **row.own}.items())) | dict(zip(SEEDS, row.seeds, strict=True))
-        settings |= {name: getattr(row, name) for name in NAMED_BY_THE_ASKER}
+        named = [getattr(row, name) for name in (*FIRST[2:], *NAMED)]
+        if (place := (id(row.study), id(row.own), *named)) not in shared:
+            settings = {name: getattr(row, name) for name in ("activation", "benchmark", "intervention")}
+            settings |= dict(sorted({**row.study, **row.own}.items())) | dict.fromkeys(SEEDS)
+            shared[place] = settings | {name: getattr(row, name) for name in NAMED_BY_THE_ASKER}
         sections["summary"].append(numbers)
         sections["ended"].append({**steps, "error": row.error, **row.flags})
-        sections["settings"].append(settings)
+        sections["settings"].append(shared[place])
         sections["provenance"].append({name: value for name, value in row.provenance.items() if value is not None})
-    return {
-        section: {
-            name: coded(one.get(name) for one in lines) for name in dict.fromkeys(key for one in lines for key in one)
-        }
-        for section, lines in sections.items()
-    }
+    told = {section: coded_columns(lines) for section, lines in sections.items()}
+    told["settings"] |= {name: coded(row.seeds[place] for row in rows) for place, name in enumerate(SEEDS)}
+    return told
 
 
 def _summaries(rows: Sequence[Row]) -> dict[str, Measure]:

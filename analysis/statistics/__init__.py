@@ -1,7 +1,7 @@
 """Statistics over runs: pure functions over arrays. SciPy computes all statistics that it implements.
 
 Values of one cell, (n,): `welch`, `hedges`, `paired`, `correlation`, `summaries.mean_sd`; over many tests, `holm`.
-Scores of one arm, (N seeds, M environments): `iqm`, `summaries`, `profiles`; `interval` for intervals that cover, with
+Scores of one arm, (N seeds, M environments): `iqm`, `summaries`; `interval` for intervals that cover, with
 `student` below it, `method` for their measured coverage, and `bootstrap` for the papers' intervals. `normalise` and
 `gap` compute scores from returns, `plasticity_score` the score of an activation. Settings by seeds: `selection`.
 

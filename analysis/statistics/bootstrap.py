@@ -105,3 +105,22 @@ def _drawn(arm: np.ndarray, many: int, stream: np.random.Generator) -> np.ndarra
 
 def _plain(value: np.ndarray) -> float | np.ndarray:
     return float(value) if np.ndim(value) == 0 else value
+
+
+def above(scores_NM: np.ndarray, thresholds_T: np.ndarray) -> np.ndarray:
+    """The part of all scores above each threshold: (..., N, M), (T,) → (..., T).
+
+    Source: Agarwal et al. 2021, the run-score distribution, which pools the seeds of all environments.
+    """
+    scores = np.asarray(scores_NM, dtype=np.float64)
+    return np.stack([(scores > threshold).mean(axis=(-2, -1)) for threshold in thresholds_T], axis=-1)
+
+
+def profile(scores_NM: np.ndarray, thresholds_T: np.ndarray, name: str, replicates: int = REPLICATES) -> Estimate:
+    """The performance profile of an arm's scores (N seeds, M environments): `above` at the thresholds, with its band.
+
+    If one arm's profile lies above another's everywhere, it is better by every summary; if they cross, the better arm
+    depends on the summary. The band is made for each threshold separately, not for all of them at once.
+    name: the arm's name.  Raises ValueError for scores of another shape.
+    """
+    return bootstrap(lambda scores: above(scores, thresholds_T), scores_NM, name=name, replicates=replicates)

@@ -13,14 +13,6 @@ from analysis.statistics.summaries import half_width
 
 
 @dataclass(frozen=True)
-class GapChange:
-    """The change for each run, and which runs failed and count as 0: both (N seeds, M environments)."""
-
-    change: np.ndarray
-    failed: np.ndarray
-
-
-@dataclass(frozen=True)
 class GapSummary:
     """ΔGAP of one activation as Tables 4 and F3 print it.
 
@@ -46,15 +38,17 @@ def gaps(train_CNM: np.ndarray, test_CNM: np.ndarray) -> np.ndarray:
 
 
 def gap_summary(change_NM: np.ndarray, level: float = 0.95) -> GapSummary:
-    """`gap_change` of all seeds of an activation, in the numbers of Tables 4 and F3."""
+    """The changes of all seeds of an activation, (N, M), in the numbers of Tables 4 and F3."""
     change = np.asarray(change_NM, dtype=np.float64)
     mean = change.mean(axis=0)
     spread = float(mean.std(ddof=1)) if len(mean) > 1 else float("nan")
     return GapSummary(mean, half_width(change, level), float(iqm(mean[None])), float(mean.mean()), spread)
 
 
-def gap_change(train_CNM: np.ndarray, test_CNM: np.ndarray) -> GapChange:
+def gap_change(train_CNM: np.ndarray, test_CNM: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """ΔGAP = (train − test) in the last cycle − (train − test) in the first cycle: (C, N, M) → (N, M).
+
+    The second result says which runs failed and count as 0, (N, M).
 
     Above 0: the gap has widened. A run with a failure (see `failed`) among these four returns has a ΔGAP of 0: the
     paper says that a failed run has a gap of 0. If only the failed cycle had a gap of 0, an explosion in the last cycle
@@ -67,7 +61,7 @@ def gap_change(train_CNM: np.ndarray, test_CNM: np.ndarray) -> GapChange:
     ends = np.stack([train[0], test[0], train[-1], test[-1]])
     lost = np.any(failed(ends), axis=0)
     first_train, first_test, last_train, last_test = np.where(lost, 0.0, ends)
-    return GapChange((last_train - last_test) - (first_train - first_test), lost)
+    return (last_train - last_test) - (first_train - first_test), lost
 
 
 def _checked(train: np.ndarray, test: np.ndarray, least: int) -> tuple[np.ndarray, np.ndarray]:

@@ -18,14 +18,12 @@ PERCENTILES = (5.0, 95.0)
 class Normalised:
     """Scores by arm, each (N, M), and the settings behind them; scores are None if `reason` says why.
 
-    low, high: the returns (M,) that became 0 and 1. failures: arm → the number of failed runs in each environment,
-    (M,).
+    low, high: the returns (M,) that became 0 and 1.
     """
 
     scores: Mapping[str, np.ndarray] | None
     low: np.ndarray | None
     high: np.ndarray | None
-    failures: Mapping[str, np.ndarray]
     floor: float
     percentiles: tuple[float, float]
     reason: str | None = None
@@ -62,15 +60,15 @@ def normalise(
             f"Returns are (seeds, environments), with the same environments for all arms; shapes given: {shapes}."
         )
     lost = {name: failed(arm, floor) for name, arm in arms.items()}
-    how = {name: each.sum(axis=0) for name, each in lost.items()}, floor, percentiles
     together = np.concatenate([np.where(lost[name], floor, arm) for name, arm in arms.items()])
     if not len(together):
-        return Normalised(None, None, None, *how, "no runs")
+        return Normalised(None, None, None, floor, percentiles, "no runs")
     low, high = np.percentile(together, percentiles, axis=0)
     if flat := np.flatnonzero(high <= low).tolist():
         reason = f"the runs do not differ between the percentiles in the environments at {flat}"
-        return Normalised(None, low, high, *how, reason)
-    return Normalised({name: scored(arm, low, high, floor) for name, arm in arms.items()}, low, high, *how)
+        return Normalised(None, low, high, floor, percentiles, reason)
+    scores = {name: scored(arm, low, high, floor) for name, arm in arms.items()}
+    return Normalised(scores, low, high, floor, percentiles)
 
 
 def scored(returns: np.ndarray, low: np.ndarray, high: np.ndarray, floor: float = FLOOR) -> np.ndarray:

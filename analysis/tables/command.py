@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,13 +113,13 @@ def _rows_if_any(table: Table[Any], asked: argparse.Namespace) -> list[Row]:
 def _ready(table: Table[Any], asked: argparse.Namespace, rows: Sequence[Row], quiet: bool = False) -> list[Row]:
     """The rows of the table, with their returns by task if the table shows these."""
     kept = _measured(table, rows, asked.metric, quiet)
-    return table.ready(kept, partial(_metrics, asked, kept))
 
+    def metrics(runs: Collection[str]) -> "pl.LazyFrame":
+        from analysis.frames import metrics_of  # imports Polars, half a second; other tables do not need it
 
-def _metrics(asked: argparse.Namespace, rows: Sequence[Row], runs: Collection[str]) -> "pl.LazyFrame":
-    from analysis.frames import metrics_of  # imports Polars, which takes half a second; other tables do not need it
+        return metrics_of(places_of(asked), kept, runs)
 
-    return metrics_of(places_of(asked), rows, runs)
+    return table.ready(kept, metrics)
 
 
 def _show(shown: Sequence[Listing]) -> None:

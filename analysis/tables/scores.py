@@ -19,8 +19,7 @@ from analysis.statistics.plasticity_score import PlasticityScores, Spread, plast
 from analysis.statistics.summaries import mean_sd
 from analysis.statistics.welch import welch
 from analysis.tables.made_by import mixed
-from analysis.tables.stages import cycle_returns, without_episode
-from analysis.tables.table import Table
+from analysis.tables.table import Table, cycle_returns, without_episode
 
 SELECTED_BY = ("protocol", "schedule", "hyperparams", "intervention")
 PUBLISHED = "as published"
@@ -237,16 +236,16 @@ def _columns(
             mean, count = mean_sd(values), int(silent[:, at].sum())
             columns[body] = Shown(mean.mean, sd=mean.sd, failed=int(lost[at]), no_episode=count, values=values.tolist())
         return columns
-    change = gap_change(ends[:, 0], ends[:, 1])
-    summary = gap_summary(change.change, gap.level)
+    change, lost_runs = gap_change(ends[:, 0], ends[:, 1])
+    summary = gap_summary(change, gap.level)
     for at, body in enumerate(table.bodies):
-        found_at = interval(change.change[:, at], method=gap)
+        made = interval(change[:, at], method=gap)
         columns[body] = Shown(
             float(summary.mean[at]),
-            half_width=None if found_at.ends is None else float(summary.half[at]),
-            failed=int(change.failed[:, at].sum()),
-            reason=found_at.reason,
-            values=change.change[:, at].tolist(),
+            half_width=None if made.ends is None else float(summary.half[at]),
+            failed=int(lost_runs[:, at].sum()),
+            reason=made.reason,
+            values=change[:, at].tolist(),
         )
     across = {"iqm": summary.iqm, "mean": summary.overall, "sd": summary.sd}
     shown = across if "mean" in table.beside else {"iqm": summary.iqm}
@@ -281,5 +280,5 @@ def _as_printed(table: str, found: Scores) -> Scores:
         arms[label] = replace(arm, columns=columns, n=len(runs), unread=0, flagged=flags_of(runs), mixed=mixed(runs))
     ends, bounds = printed.get("bounds"), None
     if ends is not None:
-        bounds = Normalised(None, np.array(ends["low"]), np.array(ends["high"]), {}, FLOOR, PERCENTILES)
+        bounds = Normalised(None, np.array(ends["low"]), np.array(ends["high"]), FLOOR, PERCENTILES)
     return replace(found, arms=arms, bounds=bounds, printed_best=frozenset(map(tuple, printed["best"])))

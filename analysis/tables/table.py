@@ -1,18 +1,25 @@
-"""A table: its declaration, the functions that build, render and caption it, and the selection of its runs."""
+"""A table: its declaration, the functions that make it, the selection of its runs, and their returns by stage."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+import numpy as np
 
 from analysis.conf import has
 from analysis.names import NAMES
 from analysis.outcomes import ended, why_none
 from analysis.rows import Row
 from analysis.tables.listing import Listing
-from analysis.tables.stages import Metrics, with_stages
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.stage_returns import StageReturn, stage_returns
 
+if TYPE_CHECKING:
+    import polars as pl
+
+Metrics = Callable[[Collection[str]], "pl.LazyFrame"]
+"""Ids of runs → the rows of their metrics.parquet, with the column `run`."""
 Found = TypeVar("Found")
 """The content of a kind of table, before it is rendered."""
 Measured = Callable[["Table[Any]", Sequence[Row], str | None], tuple[list[Row], list[Row]]]
@@ -129,8 +136,8 @@ def measured(table: Table[Any], rows: Sequence[Row], metric_name: str | None) ->
     rows, shown = table.about(rows), metric_name or table.cell
     _check(rows, shown)
     # The measures of a waiting run's agent may not be known yet. A table that names its benchmarks keeps such a run.
-    keeps_waiting = "benchmark" in table.only
-    return _without(rows, [row for row in _lacking(rows, shown) if not (keeps_waiting and row.status == "waiting")])
+    kept = ("waiting",) if "benchmark" in table.only else ()
+    return _without(rows, [row for row in rows if shown not in row.declared.summaries and row.status not in kept])
 
 
 def compared(table: Table[Any], rows: Sequence[Row], metric_name: str | None) -> tuple[list[Row], list[Row]]:
@@ -139,26 +146,19 @@ def compared(table: Table[Any], rows: Sequence[Row], metric_name: str | None) ->
     If some agents measure it and no run has a value, the caption reports this for each search.  Raises ConfigError if
     no agent measures it.
     """
-    if not _about(rows, metric_name):
-        _check(rows, metric_name)
-    return _without(rows, _lacking(rows, metric_name))
+    _check(rows, metric_name, needs_value=False)
+    return _without(rows, [row for row in rows if metric_name not in row.declared.summaries])
 
 
-def _wanted(rows: Sequence[Row], shown: str | None) -> set[str]:
-    return {shown} if shown else {row.declared.headline for row in rows}
+def _check(rows: Sequence[Row], shown: str | None, needs_value: bool = True) -> None:
+    """Raises ConfigError if runs have ended and none of them has a shown value.
 
-
-def _about(rows: Sequence[Row], shown: str | None) -> list[Row]:
-    """The rows of agents that measure one of the wanted values."""
-    wanted = _wanted(rows, shown)
-    return [row for row in rows if wanted & row.declared.summaries.keys()]
-
-
-def _check(rows: Sequence[Row], shown: str | None) -> None:
-    """Raises ConfigError if runs have ended and none of them has a shown value."""
+    needs_value: otherwise it is enough if an agent measures one.
+    """
     names = {name for row in rows for name, value in row.summary.items() if isinstance(value, int | float)}
-    wanted, about = _wanted(rows, shown), _about(rows, shown)
-    if names & wanted or all(row.status == "waiting" for row in rows):
+    wanted = {shown} if shown else {row.declared.headline for row in rows}
+    about = [row for row in rows if wanted & row.declared.summaries.keys()]
+    if names & wanted or all(row.status == "waiting" for row in rows) or (about and not needs_value):
         return
     title = "' or '".join(sorted(wanted))
     undefined = {
@@ -171,13 +171,44 @@ def _check(rows: Sequence[Row], shown: str | None) -> None:
     raise ConfigError(f"No run has a value of '{title}': {why_none(ended(about or rows), sorted(wanted)[0])}.")
 
 
-def _lacking(rows: Sequence[Row], shown: str | None) -> list[Row]:
-    return [row for row in rows if shown not in row.declared.summaries]
-
-
 def _without(rows: Sequence[Row], lacking: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     """The rows of runs that have the value, and the lacking rows. If every row lacks the value, all rows are kept."""
     if len(lacking) == len(rows):
         return list(rows), []
     left_out = {row.run for row in lacking}
     return [row for row in rows if row.run not in left_out], list(lacking)
+
+
+def with_stages(rows: Sequence[Row], metrics: Metrics | None) -> list[Row]:
+    """The rows, the finished runs with their stages, if the row already has them or the metrics have them."""
+    wanted = {row.run for row in rows if row.status == "done" and row.stages is None}
+    if not wanted or metrics is None:
+        return list(rows)
+    import polars as pl  # takes half a second; tables of summaries do not need it
+
+    lines = metrics(wanted).filter(pl.col("kind").is_in(["task", "episode"])).collect()
+    stages = {run: stage_returns(table.to_arrow()) for (run,), table in lines.group_by("run", maintain_order=True)}
+    return [replace(row, stages=stages[row.run]) if row.run in stages and row.stages is None else row for row in rows]
+
+
+def without_episode(row: Row) -> list[StageReturn]:
+    """The tasks of a finished run without an ended episode; the run has no return in these tasks."""
+    return [stage for stage in row.stages or () if row.status == "done" and not stage.episodes]
+
+
+def cycle_returns(row: Row, bodies: Sequence[str]) -> np.ndarray | None:
+    """The returns of a finished run in each cycle, in training and in tests: (C cycles, 2, M bodies).
+
+    None for a run that has not finished, has no stages, or lacks a task with one of the bodies. NaN: no episode ended
+    in the task, or the run was not tested after it.
+    """
+    stages = row.stages or ()
+    if row.status != "done" or not stages:
+        return None
+    order = row.study.get("benchmark.bodies") or []
+    stage_at = {(stage.cycle, order[stage.body]): stage for stage in stages}
+    cycles = range(min(stage.cycle for stage in stages), max(stage.cycle for stage in stages) + 1)
+    if any((cycle, body) not in stage_at for cycle in cycles for body in bodies):
+        return None
+    grid = [[stage_at[cycle, body] for body in bodies] for cycle in cycles]
+    return np.array([[[stage.train for stage in of_cycle], [stage.test for stage in of_cycle]] for of_cycle in grid])

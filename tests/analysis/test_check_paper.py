@@ -6,20 +6,26 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from analysis.check_paper.aggregates import check_aggregates, check_final_accuracies, check_spread
-from analysis.check_paper.counts import (
+from analysis.check_paper.aggregates import (
+    check_aggregates,
+    check_final_accuracies,
+    check_numbers_in_text,
+    check_same_cells,
+    check_spread,
+)
+from analysis.check_paper.grids import (
     check_environments,
+    check_learning_rates,
     check_preferred_rate,
     check_rows,
     check_settings_counted,
+    check_strengths,
     check_timesteps,
+    placed,
 )
-from analysis.check_paper.finding import Verdict
-from analysis.check_paper.grids import check_learning_rates, check_strengths, placed
 from analysis.check_paper.implied import check_failures, check_points, check_resolution, fewest_failed, possible_points
 from analysis.check_paper.ranks import compared, p_range, ranked
-from analysis.check_paper.repeated import check_numbers_in_text, check_same_cells
-from analysis.check_paper.sheets import Cell, Printed, Sheet, iqm, sd
+from analysis.check_paper.sheets import Cell, Printed, Sheet, Verdict, iqm, sd
 
 AGREES, DISAGREES, OPEN = Verdict.AGREES, Verdict.DISAGREES, Verdict.OPEN
 

@@ -14,7 +14,6 @@ from analysis.figures.drawing import Asked
 from analysis.figures.files import csv_text
 from analysis.figures.named import FIGURES
 from analysis.figures.shocks.by_factor import FIGURES as OF_SHOCKS
-from analysis.figures.static import pictures
 from analysis.figures.two_orders import two_orders
 from analysis.frames import metrics_of
 from analysis.rows import rows, rows_in
@@ -234,13 +233,6 @@ def test_what_cannot_be_drawn_is_a_sentence(two_rates, words, said, capsys):
     assert not (two_rates.root / "figures").exists()
 
 
-def test_damaged_metrics_are_told_and_left_out(store, capsys):
-    path = next(store.runs_folder.glob("*/*/metrics.parquet"))
-    path.write_bytes(b"PAR1")
-    drawn(store, "curves")
-    assert str(path) in capsys.readouterr().err
-
-
 @pytest.mark.sample(1)
 def test_the_curve_of_any_agent_has_a_panel_for_each_unit(tmp_path):
     assert [(label, [column.name for column in columns]) for label, columns in panels_of(PLAYER.declared)] == [
@@ -262,16 +254,3 @@ def test_panels_of_one_benchmark_say_in_what_their_runs_differ(two_rates, record
         classified(two_rates, record("relu", lr=lr, intervention="l2_init"), [0.4, 0.4])
     panels = {line["panel"] for line in drawn(two_rates, "sensitivity", by="optimizer.lr")}
     assert panels == {"Permuted digits · Vanilla", "Permuted digits · +L2-Init"}
-
-
-@pytest.mark.parametrize("name", ["curves", "figureE1", "first_last"])
-def test_one_run_is_enough(tmp_path, record, name):
-    store = Store(tmp_path)
-    classified(store, record("relu"), [0.5, 0.4])
-    assert drawn(store, name)
-
-
-@pytest.mark.sample(1)
-def test_the_same_figure_gives_the_same_files(store):
-    drawing = drawing_of(store, "first_last")
-    assert pictures(drawing) == pictures(drawing)

@@ -13,10 +13,8 @@ import pytest
 from PIL import Image
 
 from analysis.__main__ import main
-from analysis.origin import rows_of
 from analysis.statistics.method import AT_FIRST, TODAY
 from analysis.tables import TABLES
-from analysis.tables.render import text
 from tests.helpers.measured import MEASURED, NOT_MADE, is_data, makers
 
 MAKERS = makers()
@@ -62,18 +60,6 @@ def test_a_stored_json_keeps_by_what_its_intervals_were_made(path):
     methods = TODAY if named(path) in OF_TODAY else AT_FIRST
     for group in json.loads(path.read_bytes()):
         assert group["intervals"] == {of: method.as_json() for of, method in methods.items()}
-
-
-@pytest.mark.parametrize("protocol", ["as_published", "clean"])
-@pytest.mark.parametrize("name", ["3", "4", "F1", "F2", "F3"])
-def test_the_command_that_a_page_gives_prints_the_numbers_that_are_stored(name, protocol, capsys, tmp_path):
-    stored = CYCLE / protocol / f"table{name}.json"
-    assert main(["table", name, "--store", str(stored), "--out", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    assert stored.with_suffix(".txt").read_text().strip() in printed
-    assert (tmp_path / stored.name).exists()
-    again = TABLES[stored.stem].listings(rows_of(tmp_path / stored.name))
-    assert text(again) == stored.with_suffix(".txt").read_text(), "and what that wrote makes them once more"
 
 
 def test_a_part_of_the_runs_of_a_printed_table_has_none_of_its_numbers(tmp_path, capsys):

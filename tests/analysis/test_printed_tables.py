@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.check_paper.checks import findings
-from analysis.check_paper.finding import Verdict
+from analysis.check_paper.command import findings
+from analysis.check_paper.sheets import Verdict
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,7 @@ import re
 import pytest
 import scipy.stats
 
-from analysis.check_paper.checks import findings
-from analysis.check_paper.command import summary
+from analysis.check_paper.command import findings, summary
 from analysis.reported.reported import Published
 from analysis.reproduction.cells import Compared, compared, misses, ranks, share, shares
 from analysis.reproduction.command import headline, printed_cells, text

@@ -1,7 +1,6 @@
 """Figures 2, 3 and D1: the effect of shocks of each factor, by group of activations."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
 
@@ -11,39 +10,21 @@ from analysis.figures.shocks.shocked import DERIVED, PRINTED, ShockedGroup, Shoc
 from analysis.reported.reported import lines
 from plasticity_lab.records.shocks import SUMMARIES
 
-
-@dataclass(frozen=True)
-class Declared:
-    """A figure of the paper.
-
-    name: in the command. number: in the paper. panels: for each, the summary of shocks, and whether its groups are by
-    floors or by sides.
-    """
-
-    name: str
-    number: str
-    title: str
-    panels: Sequence[tuple[str, str]]
-
-
-FIGURE_2 = Declared(
-    "figure2",
-    "2",
-    "Desaturation under shocks, by the floor of φ′",
-    (("shock_ausc", "floor"), ("shock_half", "floor"), ("shock_unrecovered", "floor")),
-)
-FIGURE_3 = Declared(
-    "figure3",
-    "3",
-    "Saturation under shocks, by the sides that saturate",
-    (("shock_peak", "side"), ("shock_half", "side"), ("shock_ausc", "side")),
-)
-FIGURE_D1 = Declared(
-    "figureD1",
-    "D1",
-    "Epochs until 95 % of the accuracy is back",
-    (("shock_recovery95", "floor"), ("shock_recovery95", "side")),
-)
+PAPER: Mapping[str, tuple[str, Sequence[tuple[str, str]]]] = {
+    "figure2": (
+        "Desaturation under shocks, by the floor of φ′",
+        (("shock_ausc", "floor"), ("shock_half", "floor"), ("shock_unrecovered", "floor")),
+    ),
+    "figure3": (
+        "Saturation under shocks, by the sides that saturate",
+        (("shock_peak", "side"), ("shock_half", "side"), ("shock_ausc", "side")),
+    ),
+    "figureD1": (
+        "Epochs until 95 % of the accuracy is back",
+        (("shock_recovery95", "floor"), ("shock_recovery95", "side")),
+    ),
+}
+"""Figure → its title; and for each panel, the summary of shocks, and whether its groups are by floors or by sides."""
 OPEN = (
     "Epochs to halve are over the shocks that recover. If saturation rests above half of its value after the shock, it "
     "never halves, however small the shock was: shock_half_above_rest and shock_unrecovered_above_rest in the records "
@@ -51,9 +32,9 @@ OPEN = (
 )
 
 
-def by_factor(declared: Declared, how: str, asked: Asked) -> Drawing:
+def by_factor(name: str, how: str, asked: Asked) -> Drawing:
     """The figure, with the printed or the derived groups.  Raises ConfigError if no shock is measured."""
-    found = shocked(asked)
+    found, (title, declared) = shocked(asked), PAPER[name]
     panels: list[Panel] = []
     outside: list[str] = []
     claims: list[str] = []
@@ -61,7 +42,7 @@ def by_factor(declared: Declared, how: str, asked: Asked) -> Drawing:
         several = f" · {each.group.title}" if len(found) > 1 else ""
         factors = sorted({factor for run in each.runs for factor in run.factors})
         shown: set[str] = set()
-        for metric, by in declared.panels:
+        for metric, by in declared:
             measure, groups = SUMMARIES[metric], in_groups(each.runs, by, how)
             shown.update(run.row.activation for runs in groups.values() for run in runs)
             series = [_series(group, runs, metric, factors) for group, runs in groups.items()]
@@ -69,12 +50,11 @@ def by_factor(declared: Declared, how: str, asked: Asked) -> Drawing:
             panels.append(Panel(f"{measure.title}{several}", "γ", label, series, x_ticks=factors))
         if missing := sorted({run.row.activation for run in each.runs} - shown):
             outside.append(f"{each.group.title}: in no group, and not shown: {', '.join(missing)}.")
-        claims += _claims(each, declared, how)
+        claims += _claims(each, name, how)
     said = f"Means over runs by γ, the factor of a shock; the bars are ± 1 SD over runs. Groups {how}."
     rows = [run.row for each in found for run in each.runs]
     text = [*caption([each.group for each in found], rows, said), OPEN, *(each.said for each in found)]
-    name = declared.name if how == PRINTED else f"{declared.name}_derived"
-    return Drawing(name, declared.title, panels, [*text, *outside, *claims])
+    return Drawing(name if how == PRINTED else f"{name}_derived", title, panels, [*text, *outside, *claims])
 
 
 def _series(group: str, runs: Sequence[ShockedRun], metric: str, factors: Sequence[float]) -> Series:
@@ -83,13 +63,13 @@ def _series(group: str, runs: Sequence[ShockedRun], metric: str, factors: Sequen
     return means(group, group, points, [run.row.run for run in runs], SUMMARIES[metric].scale)
 
 
-def _claims(found: ShockedGroup, declared: Declared, how: str) -> list[str]:
+def _claims(found: ShockedGroup, name: str, how: str) -> list[str]:
     """The text's claims on the groups that a figure shows, and the numbers of these runs."""
-    shown_by = {by for _, by in declared.panels}
+    shown_by = {by for _, by in PAPER[name][1]}
     said = []
     for line in lines("claims_shocks.csv"):
         of_accuracy = line["metric"].endswith("95")
-        if (declared.number == "D1") == of_accuracy and (not line["by"] or line["by"] in shown_by):
+        if (name == "figureD1") == of_accuracy and (not line["by"] or line["by"] in shown_by):
             said.append(f"{found.group.title}. {line['said_in']}: {_claim(found, line, how)}")
     return said
 
@@ -114,8 +94,8 @@ def _claim(found: ShockedGroup, line: Mapping[str, str], how: str) -> str:
 
 
 FIGURES: dict[str, Callable[[Asked], Drawing]] = {
-    name: partial(by_factor, declared, how)
-    for declared in (FIGURE_2, FIGURE_3, FIGURE_D1)
-    for name, how in ((declared.name, PRINTED), (f"{declared.name}_derived", DERIVED))
+    f"{name}{ending}": partial(by_factor, name, how)
+    for name in PAPER
+    for ending, how in (("", PRINTED), ("_derived", DERIVED))
 }
 """Name in the command → figure."""

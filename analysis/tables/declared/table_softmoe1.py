@@ -1,6 +1,6 @@
 """The second paper's Table 1: the settings of its value agents in conf/, next to the printed settings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from analysis.conf import option
@@ -11,28 +11,6 @@ from analysis.tables.table import Table
 
 AGENTS = {"dqn": "DQN", "rainbow_lite": "Rainbow-lite", "rainbow": "Rainbow", "der": "DER"}
 """Agents of conf/agent/; the paper prints no settings of Rainbow-lite."""
-READ: Mapping[str, tuple[str, str]] = {
-    "Adam's ε": ("optimizer", "epsilon"),
-    "Adam's learning rate": ("optimizer", "lr"),
-    "Batch size": ("agent", "batch"),
-    "Conv. activation function": ("defaults", "activation"),
-    "Convolutional width": ("network", "width"),
-    "Dense activation function": ("defaults", "activation"),
-    "Dense width": ("network", "hidden"),
-    "Normalization": ("network", "norm"),
-    "Discount factor": ("agent", "gamma"),
-    "Exploration ε": ("agent", "epsilon_final"),
-    "Exploration ε decay": ("agent", "epsilon_decay"),
-    "Minimum replay history": ("agent", "min_history"),
-    "Number of atoms": ("agent", "atoms"),
-    "Replay capacity": ("agent", "capacity"),
-    "Reward clipping": ("agent", "clip_rewards"),
-    "Update horizon": ("agent", "n_step"),
-    "Update period": ("agent", "update_period"),
-    "Weight decay": ("optimizer", "weight_decay"),
-}
-"""The paper's words → group and key of the value in conf/. Missing settings belong to a network's shape or a benchmark.
-"""
 Line = dict[str, Any]
 
 
@@ -40,10 +18,9 @@ def build(table: Table[list[Line]], rows: Sequence[Row], metric_name: str | None
     """One line for each of the paper's settings: our value and the paper's, for every agent."""
     content: list[Line] = []
     for printed in lines(table.reported[0]):
-        setting = printed["hyper_parameter"]
-        line: Line = {"table": table.name, "setting": setting}
+        line: Line = {"table": table.name, "setting": printed["hyper_parameter"]}
         for name in AGENTS:
-            line[name] = _value(name, *READ[setting]) if setting in READ else None
+            line[name] = _value(name, printed["conf_group"], printed["conf_key"]) if printed["conf_key"] else None
             line[f"{name} in the paper"] = printed.get(name) or None
         content.append(line)
     return [content]

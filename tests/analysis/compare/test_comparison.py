@@ -205,14 +205,6 @@ def test_arms_that_were_not_made_alike_are_named(seeds):
     assert "commit: none: eeeeeeeeeeee; snr: cccccccccccc" in words
 
 
-def test_a_run_that_was_made_again_counts_once(seeds, record):
-    runs = [one for name in ("none", "snr") for one in seeds("relu", [0.5, 0.6], intervention=name)]
-    again = record("relu", 0, 0.9, provenance={"end": "2026-01-02"}) | {"run": "f" * 12}
-    found = comparison(rows([*runs, again]), "intervention")
-    assert found.shown[0].arms[0].cells["Permuted digits"].values == (90.0, 60.0)
-    assert "1 runs with settings and a seed that were run again" in said(found)
-
-
 def test_agents_that_name_other_metrics_need_one(seeds):
     other = [
         one | {"measures": PLAYER.as_json()}

@@ -130,19 +130,6 @@ def test_ends_are_of_benchmarks_that_there_are():
     assert {name for name, _, _ in of} <= set(choices("benchmark"))
 
 
-def test_scores_are_human_normalised_and_a_game_without_human_has_none(record):
-    ends = {}
-    for game in ("pong", "pooyan"):
-        benchmark = {"name": "atari_100k", "game": game, "tasks": 1}
-        runs = rows([record(seed=k, benchmark=benchmark, intervention=arm) for k in (0, 1) for arm in ("none", "snr")])
-        (section,), _ = sections(runs, "intervention")
-        ((task, _),) = section.strata.items()
-        shown = next(each for each in PPO_MEASURES.summaries if each.name == "final_return")
-        ends[game] = ends_of(section, task, shown, {"none": 1.0, "snr": 2.0}, "none")
-    assert ends["pong"].score([-20.7, 14.6]) == pytest.approx([0, 1])
-    assert ends["pooyan"].reason == "no human score of it is published"
-
-
 def test_means_over_the_60_games_are_over_the_55_that_a_human_has_played(record):
     """By hand: half of what the human is above random play, and all of it."""
     ends = {line["where"].partition("=")[2]: line for line in lines("score_ends.csv") if "atari" in line["benchmark"]}

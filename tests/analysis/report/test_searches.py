@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from analysis.report.searches import FEWEST, search_sections
+from analysis.report.sections import FEWEST, search_sections
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.searches.batches import Batch, Trial, write_batch
 from plasticity_lab.records.store import Store

@@ -7,9 +7,8 @@ import pytest
 import scipy.stats
 
 from analysis.statistics import bootstrap as module
-from analysis.statistics.bootstrap import bootstrap, resampled
+from analysis.statistics.bootstrap import bootstrap, profile, resampled
 from analysis.statistics.iqm import iqm
-from analysis.statistics.profiles import profile
 from analysis.statistics.summaries import improvement, mean_score
 
 
@@ -63,9 +62,9 @@ def test_where_there_is_nothing_to_draw_from_it_says_so():
 def test_profiles_and_improvement_have_intervals():
     ours, theirs = normal(0, 5, 4) + 1.0, normal(1, 6, 4)
     found = profile(ours, np.linspace(-1, 3, 9), name="relu", replicates=2000)
-    assert found.fraction.shape == found.low.shape == found.high.shape == (9,)
-    assert (found.low <= found.fraction).all()
-    assert (found.fraction <= found.high).all()
+    assert found.value.shape == found.low.shape == found.high.shape == (9,)
+    assert (found.low <= found.value).all()
+    assert (found.value <= found.high).all()
     better = bootstrap(improvement, ours, theirs, name="relu over tanh", replicates=2000)
     assert better.low < better.value == improvement(ours, theirs) < better.high
     assert better.shapes == ((5, 4), (6, 4))

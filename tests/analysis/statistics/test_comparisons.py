@@ -110,15 +110,6 @@ def test_a_test_that_was_not_made_does_not_count_for_holm():
         holm([0.1, math.nan])
 
 
-@pytest.mark.slow  # the import takes ten seconds
-def test_holm_is_that_of_statsmodels():
-    multitest = pytest.importorskip("statsmodels.stats.multitest", reason="statsmodels is in the extra `dev`")
-    for seed in range(20):
-        p_values = np.random.Generator(np.random.Philox(key=seed)).beta(0.3, 2, size=1 + seed)
-        theirs = multitest.multipletests(p_values, method="holm")[1]
-        assert holm(p_values) == pytest.approx(theirs, rel=1e-12)
-
-
 def test_hedges_g_by_hand():
     # Two groups of three, one apart, with a variance of 1: d = 1, with four degrees of freedom.
     found = hedges([1.0, 2.0, 3.0], [0.0, 1.0, 2.0])
