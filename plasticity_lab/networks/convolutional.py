@@ -66,11 +66,6 @@ class Convolutional(Encoder):
         self.init = check("network.init", init, one_of=self.inits)
         self.norm = check("network.norm", norm, one_of=NORMS)
 
-    @property
-    def counts(self) -> tuple[int, int]:
-        """A layer and a unit for each convolution."""
-        return len(self.convolutions), len(self.convolutions)
-
     def maps(self, image: tuple[int, int, int], channels: Sequence[int], expansion: Fraction | float) -> Maps:
         """conv1 → conv2 …  Raises ConfigError for images that are too small."""
         layers, units = [], []

@@ -67,11 +67,6 @@ class Encoder(Network):
         """Whether the head takes no tokens."""
         return not self.head.takes_tokens
 
-    @property
-    def counts(self) -> tuple[int, int]:
-        """The number of layers and the number of units in `maps`."""
-        raise NotImplementedError
-
     def headed(self, head: Head) -> Self:
         """The same encoder with that head."""
         other = copy(self)
@@ -103,7 +98,7 @@ class Encoder(Network):
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
         """Pixels, channel by channel (K, B, C·H·W) → the outputs, name → (K, B, O)."""
-        layers, sites = self.counts
+        layers, sites = design.encoded
         maps = self.mapped(design, parameters, x_KBD, activate)
         behind, last = design.layers[layers : -len(design.outputs)], design.layers[-len(design.outputs) :]
         if self.head.takes_tokens:
@@ -116,7 +111,7 @@ class Encoder(Network):
 
     def mapped(self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate) -> Tensor:
         """Pixels (K, B, C·H·W) → the feature map. If the design asks for more rows, zeros are appended."""
-        layers, _ = self.counts
+        layers, _ = design.encoded
         x = x_KBD.unflatten(2, cast(StackedConv2d, design.layers[0]).image)
         maps = self.encoded(design.layers[:layers], parameters, x, activate)
         missing = design.rows - maps.shape[1]
@@ -140,6 +135,7 @@ class Encoder(Network):
             [*units, replace(last, outgoing=receiving), *head.units],
             head.outputs,
             losses=head.losses,
+            encoded=(len(encoder.layers), len(encoder.units)),
         )
 
     def _tokens(self, maps: tuple[int, int, int]) -> tuple[int, int]:

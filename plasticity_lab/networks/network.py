@@ -151,7 +151,8 @@ class Design:
     only environment that uses it, for layers that not all environments use. losses: names in the result of the forward
     pass that are losses of the network itself, (K,) each, for example of a router; every agent adds them to its loss.
     prefix: before the names of layers and units, empty or "actor.". rows: number of rows in an encoder's products; if
-    there are fewer examples, zeros are appended to their feature maps.
+    there are fewer examples, zeros are appended to their feature maps. encoded: number of layers and number of units
+    that make the feature map; a head has the others.
     """
 
     layers: Sequence[Layer]
@@ -161,6 +162,7 @@ class Design:
     losses: Sequence[str] = ()
     prefix: str = ""
     rows: int = 0
+    encoded: tuple[int, int] = (0, 0)
 
     @property
     def size(self) -> int:

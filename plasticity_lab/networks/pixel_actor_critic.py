@@ -90,14 +90,14 @@ class PixelActorCritic(Convolutional):
     ) -> dict[str, Tensor]:
         """Pixels, channel by channel, with or without an action after them → the outputs, name → (K, B, O)."""
         layers = {layer.name.removeprefix(design.prefix): layer for layer in design.layers}
-        count, _ = self.counts
+        _, sites = design.encoded
         image = cast(StackedConv2d, design.layers[0]).image
         pixels = prod(image)
         given, action = x_KBD[..., :pixels], x_KBD[..., pixels:]
         maps = self.mapped(design, parameters, given, activate)
 
         def behind(name: str, site: int, z: Tensor, outputs: Sequence[str]) -> list[Tensor]:
-            h = activate(count + site, layers[f"{name}.hidden1"](parameters, z))
+            h = activate(sites + site, layers[f"{name}.hidden1"](parameters, z))
             return [layers[f"{name}.{output}"](parameters, h) for output in outputs]
 
         def projected(name: str, maps: Tensor) -> Tensor:
@@ -146,7 +146,7 @@ class PixelActorCritic(Convolutional):
         units[len(encoder.units) - 1] = replace(
             last, outgoing=tuple(projections) if by_channel else (), is_sum=not by_channel
         )
-        return Design(layers, units, outputs)
+        return Design(layers, units, outputs, encoded=(len(encoder.layers), len(encoder.units)))
 
     def _projection(self, name: str, maps: tuple[int, int, int], tokens: tuple[int, int]) -> StackedNormed:
         """The dense layer with its normalisation."""

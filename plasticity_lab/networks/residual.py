@@ -57,14 +57,6 @@ class Residual(Encoder):
         """As in Dopamine's code: flax's default for the convolutions of blocks, xavier for all other layers."""
         return "lecun_normal" if self.init == "xavier" and ".block" in layer else self.init
 
-    @property
-    def counts(self) -> tuple[int, int]:
-        """Each stack has a first convolution and two per block; each block has two units, and the last sum is one more
-        unit.
-        """
-        stacks = len(self.widths)
-        return stacks * (1 + 2 * BLOCKS), stacks * 2 * BLOCKS + 1
-
     def maps(self, image: tuple[int, int, int], channels: Sequence[int], expansion: Fraction | float) -> Maps:
         """Stack after stack, and the activation behind the last sum."""
         given, rows, columns = image

@@ -20,7 +20,7 @@ from tests.helpers.sweeps import trained as trained_by_command
 
 pytestmark = pytest.mark.sample(3)
 
-RECIPES = {name: name for name in ("activation", "agent", "benchmark", "intervention", "perturbation")} | {
+RECIPES = {name: name for name in ("activation", "agent", "benchmark", "intervention", "network", "perturbation")} | {
     "diagnostic": "diagnostics"
 }
 """The pages, and the groups whose options they add."""
