@@ -1,18 +1,31 @@
-"""Check your classes from outside the package: names of methods, shapes, and a run in a pack against the run alone.
+"""Check classes: names of methods, shapes, and a run in a pack against the run alone.
 
     python -m launch check --config-dir ~/ideas/conf activation=mine
+    python -m launch check agent=dqn benchmark=catch intervention=redo
 
-It takes the words of `python -m plasticity_lab.main`, and writes nothing into the store. For each class from outside
-the package that the words name, it prints the checks and their results. Every command makes the same checks before the
-first pack of such a class. The exit status is 1 if a class fails a check.
+It takes the words of `python -m plasticity_lab.main`, and writes nothing into the store. It checks each class from
+outside the package that the words name, and each choice of the package that they name. For each class it prints the
+checks and their results. Every command makes the same checks before the first pack of a class from outside the package.
+
+The exit status is 0 if all classes pass, 1 if a class fails, and 3 if none fails and a class was not tried: with these
+words no small pack of it can be trained. 2: the command itself was misspelt.
 """
 
 import argparse
-from collections.abc import Sequence
+import contextlib
+import sys
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
-from launch.own_classes.check import Checked
+from launch.own_classes.check import Answer, Checked
 from launch.packs.lookup import add_config_dir, config_dir_words
-from plasticity_lab.errors import OwnClassError
+from plasticity_lab.errors import ConfigError, OwnClassError
+
+if TYPE_CHECKING:
+    from launch.runs.resolve import Resolved
+
+BENCHMARKS = ("split_digits", "catch", "classic_cycle", "mujoco_cycle", "cale")
+"""Tried for an agent that cannot learn the default benchmark: images, then discrete and continuous actions."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,29 +36,63 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises ConfigError, DataError; OwnClassError if a class fails a check."""
-    from launch.command import asked  # Hydra: --help need not wait for it
-    from launch.own_classes.check import checked, mark
+    from launch.own_classes.check import checked, mark  # Hydra and others: --help need not wait for them
     from launch.own_classes.named import own_classes
+    from launch.runs.desk import Misfit
 
-    found = asked([*config_dir_words(options), *options.words]).resolved
-    owns = own_classes(found.runs)
+    words = [*config_dir_words(options), *options.words]
+    try:
+        found = _resolved(words)
+    except Misfit as error:
+        print(f"{Answer.NOT_TRIED.value}. {error}", file=sys.stderr)
+        return Answer.NOT_TRIED.status
+    owns = own_classes(found.runs, _named(options.words))
     if not owns:
-        print("The words name no class from outside the package. The package's own are checked by its tests.")
-        return 0
+        print("The words name no class. Name one of your own, or of the package, as in activation=relu.")
+        return Answer.NOT_TRIED.status
     results: list[Checked] = []
     for own in owns:
         print(own.description)
         results.append(checked(own, found.settings))
-        lines = [*results[-1].lines, "NOT in order." if results[-1].faults else "in order."]
-        print("".join(f"  {line}\n" for line in lines), flush=True)
-        if not results[-1].faults:
+        answer = results[-1].answer
+        print("".join(f"  {line}\n" for line in [*results[-1].lines, f"{answer.value}."]), flush=True)
+        if answer is Answer.PASSED:
             mark(own)
     return _ended(results)
 
 
+def _resolved(words: Sequence[str]) -> "Resolved":
+    """The runs that the words name; beside the first benchmark that fits if they name an agent and no benchmark.
+
+    Raises ConfigError for words that no benchmark makes right.
+    """
+    from launch.command import resolve
+    from launch.command_line import key_of
+
+    given = {key_of(word) for word in words}
+    try:
+        return resolve(words)
+    except ConfigError:
+        for benchmark in BENCHMARKS if "agent" in given and not {"benchmark", "experiment"} & given else ():
+            with contextlib.suppress(ConfigError):
+                found = resolve([*words, f"benchmark={benchmark}"])
+                print(f"With benchmark={benchmark}: the words name none, and the agent cannot learn the default one.")
+                return found
+        raise
+
+
+def _named(words: Sequence[str]) -> Collection[str]:
+    """The groups of which the words name an option; `auto` names none."""
+    from launch.command_line import key_of
+    from launch.runs.groups import COMPONENTS
+
+    given = {key_of(word): word.partition("=")[2] for word in words}
+    return {group for group, option in given.items() if group in COMPONENTS and option != "auto"}
+
+
 def _ended(results: Sequence[Checked]) -> int:
-    """0 if all classes passed.  Raises OwnClassError otherwise, with the first fault of each class."""
+    """The status of the worst answer.  Raises OwnClassError if a class failed, with the first fault of each class."""
     faulty = [each for each in results if each.faults]
     if faulty:
-        raise OwnClassError("\n".join(each.sentence for each in faulty))
-    return 0
+        raise OwnClassError("\n".join(dict.fromkeys(each.sentence for each in faulty)))
+    return max(each.answer.status for each in results)

@@ -1,4 +1,4 @@
-"""Checks every class from outside the package that a command names, before anything is planned or written.
+"""Checks classes: before anything is planned or written, those from outside the package that a command names.
 
 A class that passed is marked in the user's cache, by a digest of all that counts. It is checked again after any change
 of its file or of the package.
@@ -12,9 +12,10 @@ import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
-from launch.own_classes.named import Fault, OwnClass, own_classes
+from launch.own_classes.named import Fault, OwnClass, own_classes, place
 from launch.own_classes.names import contract_of, idle, misnamed, uncallable
 from launch.wording import say
 from plasticity_lab.errors import OwnClassError
@@ -30,20 +31,51 @@ MAIN = "plasticity_lab.main"
 """The words that name a command's runs come after this word."""
 
 
+class Answer(Enum):
+    """The answers of a check, in words, from the best to the worst."""
+
+    PASSED = "in order"
+    NOT_TRIED = "NOT TRIED"
+    FAILED = "NOT in order"
+
+    @property
+    def status(self) -> int:
+        """The exit status of the command."""
+        return {Answer.PASSED: 0, Answer.FAILED: 1, Answer.NOT_TRIED: 3}[self]
+
+
 @dataclass(frozen=True)
 class Checked:
-    """The outcome of the checks on a class.  lines: all checks that were made. notes: facts worth knowing."""
+    """The outcome of the checks on a class.
+
+    lines: all checks that were made. notes: facts worth knowing. untried: the reason if the class was not trained.
+    culprit: the class that has the faults, if it is not `own`.
+    """
 
     own: OwnClass
     lines: Sequence[str]
     notes: Sequence[str]
     faults: Sequence[Fault]
+    untried: str | None = None
+    culprit: OwnClass | None = None
+
+    @property
+    def answer(self) -> Answer:
+        """The answer about the class."""
+        if self.faults:
+            return Answer.FAILED
+        return Answer.PASSED if self.untried is None else Answer.NOT_TRIED
 
     @property
     def sentence(self) -> str:
-        """The first fault, with the class and its place."""
+        """The first fault, with the class that has it and its place."""
         fault = self.faults[0]
-        return f"{self.own.choice}: {self.own.cls.__qualname__} ({fault.where}): {fault.what}."
+        if self.culprit is None:
+            return f"{self.own.choice}: {self.own.cls.__qualname__} ({fault.where}): {fault.what}."
+        return (
+            f"{self.culprit.choice}: {self.culprit.cls.__qualname__} ({place(self.culprit.cls)}): {fault.what}. "
+            f"Not {self.own.choice}: small packs without it fail in the same way."
+        )
 
 
 def check_own_classes(runs: Sequence[Run], settings: Settings, command: Sequence[str]) -> None:
@@ -59,8 +91,11 @@ def check_own_classes(runs: Sequence[Run], settings: Settings, command: Sequence
         result = checked(own, settings)
         if result.faults:
             raise OwnClassError(f"{result.sentence} All that was tried: {_check_command(command)}")
-        mark(own)
-        for line in [*result.notes, f"passed ({time.monotonic() - started:.1f} s)."]:
+        passed = result.answer is Answer.PASSED
+        if passed:
+            mark(own)
+        ended = "passed" if passed else "not tried; training begins all the same"
+        for line in [*result.notes, f"{ended} ({time.monotonic() - started:.1f} s)."]:
             say(f"{own.choice}: {line}")
 
 
@@ -79,7 +114,8 @@ def checked(own: OwnClass, settings: Settings) -> Checked:
     proof = proved(own, data_folder(settings.data))
     if proof.outcomes:
         lines += [f"trained: {proof.description}", *(_line(title, fault) for title, fault in proof.outcomes)]
-    return Checked(own, [*lines, *proof.notes], proof.notes, proof.faults)
+    culprit = proof.culprit if proof.faults and proof.culprit.group != own.group else None
+    return Checked(own, [*lines, *proof.notes], proof.notes, proof.faults, proof.untried, culprit)
 
 
 def _check_command(command: Sequence[str]) -> str:

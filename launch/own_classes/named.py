@@ -1,7 +1,7 @@
-"""The classes from outside the package that a command's runs name, and the file and line of their parts."""
+"""The classes that are checked: those from outside the package, and choices of the package that the words name."""
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ PACKAGE = "plasticity_lab"
 
 @dataclass(frozen=True)
 class OwnClass:
-    """A class from outside the package.
+    """A class that is checked.
 
     run: the first of a command's runs with this class and this structure. It has one option of each group, and no group
     that is no science, except the class's own.
@@ -47,8 +47,11 @@ class Fault:
     where: str
 
 
-def own_classes(runs: Iterable[Run]) -> list[OwnClass]:
-    """The classes from outside the package that runs name: one for each structure of each, in the order of the runs."""
+def own_classes(runs: Iterable[Run], named: Collection[str] = ()) -> list[OwnClass]:
+    """The classes from outside the package that runs name: one for each structure of each, in the order of the runs.
+
+    named: groups; their classes are in the result even if they belong to the package.
+    """
     classes: dict[tuple[str, str, str], OwnClass] = {}
     last: Mapping[str, str] = {}
     for run in runs:
@@ -56,7 +59,8 @@ def own_classes(runs: Iterable[Run]) -> list[OwnClass]:
             continue  # runs that differ only in their seeds share one object: a sweep may have 100,000
         last = run.targets
         for address, target in run.targets.items():
-            if MOVED.get(target, target).startswith(f"{PACKAGE}.") or not is_own(load(target)):
+            ours = MOVED.get(target, target).startswith(f"{PACKAGE}.") or not is_own(load(target))
+            if ours and group_of(address) not in named:
                 continue
             on_axis = load(target).run_axis_settings()
             structure = {name: value for name, value in run.settings(address).items() if name not in on_axis}
@@ -87,8 +91,13 @@ def is_own(cls: type) -> bool:
 
 
 def own_bases(cls: type) -> Iterator[type]:
-    """The class and its bases that were written outside the package, the nearest first."""
-    return (base for base in cls.__mro__ if is_own(base))
+    """The class and those of its bases that are checked with it, the nearest first.
+
+    They were written outside the package; for a class of the package they are in the same file as the class.
+    """
+    if is_own(cls):
+        return (base for base in cls.__mro__ if is_own(base))
+    return (base for base in cls.__mro__ if base.__module__ == cls.__module__)
 
 
 def place(what: Any) -> str:

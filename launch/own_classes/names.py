@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from launch.own_classes.named import Fault, is_own, own_bases, place_of
+from launch.own_classes.named import Fault, own_bases, place_of
 from plasticity_lab.component import Component, parameters
 
 ALIKE = 0.82
@@ -87,8 +87,9 @@ def idle(cls: type, contract: Mapping[str, Any]) -> list[Fault]:
 
 
 def contract_of(cls: type) -> dict[str, Any]:
-    """The members of the package's bases of a class, name → the nearest; None if a name is only annotated."""
-    bases = [base for base in cls.__mro__ if base is not object and not is_own(base)]
+    """The members of the bases that are not checked with a class, name → the nearest; None if only annotated."""
+    checked = [*own_bases(cls)]
+    bases = [base for base in cls.__mro__ if base is not object and base not in checked]
     annotated = {name: None for base in bases for name in inspect.get_annotations(base)}
     return annotated | _public_members(bases)
 

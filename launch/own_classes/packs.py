@@ -12,9 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from launch.own_classes.functions import Functions
 from launch.own_classes.named import OwnClass
 from launch.own_classes.promises import WATCHED
 from launch.own_classes.tiny import Tiny
+from plasticity_lab.agents import graphs
 from plasticity_lab.agents.agent import Chunk, Learner, Task
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.assembly import agent_of, looked_at
@@ -113,11 +115,12 @@ class _Events:
 class Packs:
     """Packs of small runs of one class.
 
-    asked: method → the number of its calls. updates: updates per run in the last pack. learner: the last pack's.
+    checks_results: whether the results of the class's methods are checked. asked: method → the number of its calls.
+    updates: updates per run in the last pack. learner: the last pack's.
     """
 
-    def __init__(self, own: OwnClass, tiny: Tiny) -> None:
-        self.own, self.tiny = own, tiny
+    def __init__(self, own: OwnClass, tiny: Tiny, checks_results: bool = True) -> None:
+        self.own, self.tiny, self._checks_results = own, tiny, checks_results
         self.asked: dict[str, int] = {}
         self.updates = 0
         self.learner: Any = None
@@ -128,19 +131,33 @@ class Packs:
         interrupted: bool = False,
         without: bool = False,
         scaled: Mapping[int, Scale] | None = None,
+        functions: Functions | None = None,
     ) -> list[list[Event]]:
         """The events of each run of a pack.
 
         numbers: its small runs, by position in `tiny.runs`. interrupted: whether it is stopped and resumed after every
         part. without: whether the intervention is left out. scaled: position in the pack → the scale of this run's
-        parameters. Raises NoParameters.
+        parameters. functions: looks at all calls of torch. Raises NoParameters.
         """
+        if functions is not None:
+            with graphs.watched_instead(functions.compiles), functions:
+                return self._trained(numbers, compiled=True)
+        return self._trained(numbers, interrupted, without, scaled)
+
+    def _trained(
+        self,
+        numbers: Sequence[int],
+        interrupted: bool = False,
+        without: bool = False,
+        scaled: Mapping[int, Scale] | None = None,
+        compiled: bool = False,
+    ) -> list[list[Event]]:
         runs = [self.tiny.runs[number] for number in numbers]
         events, checkpoint = _Events(runs, interrupted), None
         if scaled:
             checkpoint = _scaled(_dumped(self._assembled(runs, without)[1]), scaled)
         while True:
-            stream, learner = self._assembled(runs, without)
+            stream, learner = self._assembled(runs, without, compiled)
             if checkpoint is not None:
                 state, bulk = _loaded(checkpoint)
                 learner.load(state, filled_from(learner.bulk(), bulk))
@@ -153,16 +170,16 @@ class Packs:
                 self.updates = events.updates
                 return events.of_runs
 
-    def _assembled(self, runs: Sequence[Run], without: bool) -> tuple[Any, Any]:
+    def _assembled(self, runs: Sequence[Run], without: bool, compiled: bool = False) -> tuple[Any, Any]:
         group = self.own.group
         parts = parts_of(runs, observed=group == GROUP)
         if without:
             parts = parts.having("intervention", [NoIntervention() for _ in runs])
-        elif group in WATCHED:
+        elif group in WATCHED and self._checks_results:
             watched: list[Any] = [WATCHED[group](component) for component in parts.components[group]]
             parts = parts.having(group, watched)
             watched[0].asked = self.asked  # one count for all packs
-        stream, self.learner = agent_of(runs[0]).learner(parts, self.tiny.resource, CPU, False)
+        stream, self.learner = agent_of(runs[0]).learner(parts, self.tiny.resource, CPU, compiled)
         return stream, looked_at(runs, self.tiny.resource, self.learner)[0]
 
 

@@ -1,90 +1,41 @@
 """Whether packed runs equal runs alone, bit for bit, tried on a class; then again in a fresh process."""
 
 import traceback
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from launch.own_classes import fresh
+from launch.own_classes.cases import AFRESH, CASES, OTHER_PROCESS, Case, of_extremes
 from launch.own_classes.fresh import NotTried, digested, trained_afresh
+from launch.own_classes.functions import Functions
 from launch.own_classes.further_checks import FURTHER_CHECKS
 from launch.own_classes.named import Fault, OwnClass, is_own, own_bases, place, place_of
 from launch.own_classes.names import misnamed, uncallable
-from launch.own_classes.packs import Event, NoParameters, Packs, Scale
+from launch.own_classes.packs import Event, NoParameters, Packs
 from launch.own_classes.promises import WRITES, BrokenPromise, content_of
-from launch.own_classes.tiny import Tiny, tinies
+from launch.own_classes.tiny import Tiny, instead, tinies
 from plasticity_lab.agents.agent import Learner
 from plasticity_lab.component import load
 from plasticity_lab.errors import OwnClassError, PlasticityError
-
-MIXES = (
-    "a number of one run has reached another (a sum, a mean or a sort over axis 0), or the first run's setting was "
-    "taken for all (self.… in place of the method's argument on the run axis)"
-)
-LARGE = (
-    "a number of one run has reached another as soon as it is large (one norm or one maximum over the pack: a clip, a "
-    "scale); take it over the axes of each run alone"
-)
-NOT_FINITE = (
-    "a number of one run has reached another as soon as it is not finite (isfinite(x).all(), a step that is skipped "
-    "for all); ask it of each run alone"
-)
-KEPT = (
-    "something is kept from one pack to the next (a global variable, an attribute of the class), or drawn from a "
-    "global generator"
-)
-NOT_IN_STATE = "a number is kept in the object, and no checkpoint finds it there; it belongs into the state"
-LEFT_BEHIND = (
-    "the pack that was trained before has left something that counts (a value of the module or of the class that the "
-    "first call sets, or that is kept without the seed)"
-)
-OTHER_PROCESS = (
-    "another process has other numbers: hash() of a string and the order of a set differ with PYTHONHASHSEED, and so "
-    "do id() and the time; hashlib and sorted() do not"
-)
-
-
-@dataclass(frozen=True)
-class Case:
-    """One pack; its runs must have the same numbers as alone.
-
-    title: the pack in words. runs: the small runs in it. why: the meaning of a difference. scaled: position in the pack
-    → the scale of this run's parameters; the numbers of a scaled run are not compared.
-    """
-
-    title: str
-    runs: Sequence[int]
-    why: str
-    interrupted: bool = False
-    scaled: Mapping[int, Scale] = field(default_factory=dict)
-
-
-CASES = (
-    Case("again, in the same process", [0], KEPT),
-    Case("in a pack of 2", [0, 1], MIXES),
-    Case("in a pack of 3", [0, 1, 2], MIXES),
-    Case("in a pack of 3 in another order", [2, 0, 1], MIXES),
-    Case("in a pack of 5, some runs twice", [1, 2, 1, 0, 2], MIXES),
-    Case("packed with a run of values 10⁴ times as large", [1, 0], LARGE, scaled={0: Scale(1e4, first=True)}),
-    Case("packed with a run of weights 10⁴ times as large", [0, 1], LARGE, scaled={1: Scale(1e4)}),
-    Case("packed with a run that diverges", [0, 2, 1], NOT_FINITE, scaled={1: Scale(1e38)}),
-    Case("alone, stopped and resumed after every part", [1], NOT_IN_STATE, interrupted=True),
-)
-AFRESH = Case("in a fresh process, after the pack of other runs of another length", [2, 0], LEFT_BEHIND)
 
 
 class Proof:
     """The trials of a class.
 
     folder: contains the data sets. description: the small runs in words. outcomes: (title, its fault or None). notes:
-    trials that were impossible, and facts worth knowing.
+    trials that were impossible, and facts worth knowing. untried: the reason if the class was not tried; None if it
+    was. culprit: the class that has the faults.
     """
 
     def __init__(self, own: OwnClass, folder: Path) -> None:
         self.own, self.folder = own, folder
         self.description = ""
+        self.untried: str | None = None
+        self.culprit = own
         self.outcomes: list[tuple[str, Fault | None]] = []
         self.notes: list[str] = []
 
@@ -99,18 +50,23 @@ class Proof:
         number: the pack's position among `tinies`. Raises PlasticityError.
         """
         packs = self._packs = Packs(self.own, tiny)
-        self.description, self.notes, self.outcomes = tiny.description, [], []
+        self.description, self.notes, self.outcomes, self.untried = tiny.description, [], [], None
+        self._cases: list[tuple[Case, Fault | None]] = []
         images = content_of(tiny.resource)
         try:
-            self._alone = [packs.pack([run])[0] for run in range(len(tiny.runs))]
+            usual = [run for run in range(len(tiny.runs)) if run not in tiny.extremes]
+            self._alone = {run: packs.pack([run])[0] for run in usual}
         except OwnClassError as error:
             self._add("a run alone", Fault(str(error).rstrip("."), place(self.own.cls)))
             return False
         except PlasticityError as error:  # planning reports choices that do not fit together, in the real sizes
             self.notes = [untrained(error)]
+            self.untried = self.notes[0]
             return False
         except Exception as error:  # an own class can raise anything; the next pack may be large enough for it
             self._add("a run alone", self._raised(error))
+            if not (isinstance(error, BrokenPromise) or self._lines_of(error)):
+                self._find_culprit(self._raises)
             return False
         updates = packs.updates
         writes = Fault(f"it writes into {WRITES}", place(self.own.cls))
@@ -135,6 +91,11 @@ class Proof:
                 self._add("names of its learner's methods", fault)
         for case in CASES:
             self._compare_case(case)
+        self._compare_extremes()
+        if not self.faults:
+            self._look_at_functions()
+        elif case := next((case for case, fault in self._cases if fault is not None), None):
+            self._find_culprit(lambda tiny: self._differs(case, tiny))
         for title, check in FURTHER_CHECKS.get(own.group, {}).items():
             try:
                 fault = check(own, packs.tiny, packs.learner)
@@ -142,7 +103,8 @@ class Proof:
                 fault = self._raised(error)
             self._add(title, fault)
         if not packs.updates:
-            self.notes.append("The small runs made no update, so its methods were hardly called.")
+            self.untried = "The small runs made no update, so its methods were hardly called."
+            self.notes.append(self.untried)
         elif own.group == "intervention" and not self.faults and packs.pack([0], without=True)[0] == self._alone[0]:
             self.notes.append(f"It changed no number in {packs.updates} updates: they equal intervention=none.")
 
@@ -150,7 +112,7 @@ class Proof:
         """Adds the outcome of one case, or a note."""
         try:
             packed = self._packs.pack(case.runs, case.interrupted, scaled=case.scaled)
-            fault = self._difference(case, packed, self._alone)
+            fault = self._difference(case, packed)
         except NoParameters:
             self.notes.append(f"It was not {case.title}: its learner's state has no 'parameters'.")
             return
@@ -160,11 +122,74 @@ class Proof:
                 self.notes.append(f"It was not {case.title}: other code ends with {type(error).__name__}: {first}")
                 return
             fault = self._raised(error)
+        self._cases.append((case, fault))
         self._add(case.title, fault)
+
+    def _compare_extremes(self) -> None:
+        """Adds the outcomes beside runs with unusual settings; a note on a run that cannot be trained with them."""
+        for run, words in self._packs.tiny.extremes.items():
+            try:
+                self._alone[run] = self._packs.pack([run])[0]
+            except Exception as error:  # an own class can raise anything
+                self.notes.append(f"It was not trained with {words}: {type(error).__name__}: {error}")
+        for case in of_extremes(self._packs.tiny):
+            if all(run in self._alone for run in case.runs):
+                self._compare_case(case)
+
+    def _look_at_functions(self) -> None:
+        """Adds the outcome for torch's functions that the class calls."""
+        functions = Functions(self.own.cls, runs=3)
+        try:
+            self._packs.pack([0, 1, 2], functions=functions)
+        except Exception as error:
+            self.notes.append(f"The functions that it calls were not looked at: {type(error).__name__}: {error}")
+            return
+        self._add("functions with the same bits at every place", functions.fault)
+
+    def _find_culprit(self, remains: Callable[[Tiny], bool]) -> None:
+        """Sets `culprit`, if a fault remains with another class in the place of the checked one.
+
+        remains: whether another small pack has the fault too. An agent that cannot be replaced is the culprit if no
+        other class is.
+        """
+        without = self._without(self._packs.tiny, self.own.group)
+        if without is None or not remains(without):
+            return
+        others = [group for group in without.runs[0].targets if group not in (self.own.group, "agent")]
+        for group in (*others, "agent"):
+            further = self._without(without, group)
+            if further is not None and not remains(further):
+                self.culprit = OwnClass(group, self.own.run)
+                return
+        if self.own.group != "agent":
+            self.culprit = OwnClass("agent", self.own.run)
+
+    def _without(self, tiny: Tiny, group: str) -> Tiny | None:
+        return instead(self.own, tiny, group, self.folder)
+
+    def _differs(self, case: Case, tiny: Tiny) -> bool:
+        """Whether runs of another small pack differ from the runs alone too; False if they cannot be trained."""
+        packs = Packs(self.own, tiny, checks_results=False)
+        try:
+            alone = {run: packs.pack([run])[0] for run in {*case.runs}}
+            packed = packs.pack(case.runs, case.interrupted, scaled=case.scaled)
+        except Exception:
+            return False
+        return self._difference(case, packed, alone) is not None
+
+    def _raises(self, tiny: Tiny) -> bool:
+        """Whether a run of another small pack fails, other than by a choice that does not fit."""
+        try:
+            Packs(self.own, tiny, checks_results=False).pack([0])
+        except PlasticityError:
+            return False
+        except Exception:
+            return True
+        return False
 
     def _compare_afresh(self, number: int) -> None:
         """Adds the outcome in a fresh process.  number: the small pack's position among `tinies`."""
-        alone = [digested(events) for events in self._alone]
+        alone = {run: digested(events) for run, events in self._alone.items()}
         try:
             packed = trained_afresh(self.own, self.folder, number, AFRESH.runs, after=True)
             fault = self._difference(AFRESH, packed, alone)
@@ -178,11 +203,15 @@ class Proof:
         self._add(AFRESH.title, fault)
 
     def _difference(
-        self, case: Case, packed: Sequence[Sequence[Event]], alone: Sequence[Sequence[Event]]
+        self, case: Case, packed: Sequence[Sequence[Event]], alone: Mapping[int, Sequence[Event]] | None = None
     ) -> Fault | None:
-        """The first number of a pack that differs from the run alone."""
+        """The first number of a pack that differs from the run alone.  alone: None for the runs of this proof.
+
+        A scaled run, and a run with unusual settings that diverges, may differ in the bits of nan.
+        """
+        alone = self._alone if alone is None else alone
         for position, run in enumerate(case.runs):
-            if position in case.scaled:
+            if position in case.scaled or (run in self._packs.tiny.extremes and not _finite(alone[run])):
                 continue
             for ours, theirs in zip(alone[run], packed[position], strict=False):
                 if ours != theirs:
@@ -239,6 +268,7 @@ def proved(own: OwnClass, folder: Path) -> Proof:
                 break
     except PlasticityError as error:
         proof.notes = [untrained(error)]
+        proof.untried = proof.notes[0]
     finally:
         torch.set_num_threads(threads)
     return proof
@@ -247,3 +277,9 @@ def proved(own: OwnClass, folder: Path) -> Proof:
 def untrained(error: PlasticityError) -> str:
     """The note on a class that could not be trained."""
     return f"It could not be trained in small, so only its names were looked at: {error}"
+
+
+def _finite(events: Sequence[Event]) -> bool:
+    """Whether all weights are finite."""
+    weights = (np.frombuffer(each.bits, np.float32) for each in events if each.when.startswith("the weights"))
+    return all(bool(np.isfinite(values).all()) for values in weights)

@@ -5,7 +5,7 @@ images are made up in the shape of the benchmark's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,12 @@ from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels
 from plasticity_lab.component import Component, build, load, load_as, parameters, typed
 from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.diagnostics.none import NoDiagnostic
 from plasticity_lab.errors import DataError, PlasticityError
 from plasticity_lab.interventions.none import NoIntervention
+from plasticity_lab.networks.heads.dense import Flatten
 from plasticity_lab.networks.mlp import MLP
+from plasticity_lab.perturbations.none import NoPerturbation
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.run import Run
 from plasticity_lab.stacking.adam import Adam
@@ -55,29 +58,39 @@ A number that is kept for too long shows between two tasks, or if a run is inter
 """
 LENGTHS = ("tasks", "epochs", "steps", "environment_steps", "test_episodes", "test_factors")
 RUNS = 3
+EXTREMES = (0.0, 1.0)
+"""Values of the checked class's float settings in two further runs, as far as the class takes them."""
 IMAGES, HELD_OUT = 12, 3
 """Made-up images of each class."""
 STANDARD: Mapping[str, tuple[type[Component], Mapping[str, Any]]] = {
     "activation": (ReLU, {}),
+    "diagnostics": (NoDiagnostic, {}),
+    "head": (Flatten, {}),
     "intervention": (NoIntervention, {}),
     "network": (MLP, {"width": CAPS["network"]["width"]}),
     "optimizer": (Adam, {"lr": 1e-2}),
+    "perturbation": (NoPerturbation, {}),
 }
+"""Group → a class that is known to be right, and its settings."""
 BENCHMARK = {"source": "digits", "order": "shuffle", "bodies": ["cartpole"], **CAPS["benchmark"]}
 """Settings of the benchmark that replaces another one; each class has some of these."""
 
 
 @dataclass(frozen=True)
 class Tiny:
-    """Runs that differ in their seeds and in all that may differ within a pack, and the resource of their tasks."""
+    """Runs that differ in their seeds and in all that may differ within a pack, and the resource of their tasks.
+
+    extremes: position in `runs` → the settings of the checked class with unusual values, in words.
+    """
 
     runs: Sequence[Run]
     resource: Resource
+    extremes: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def description(self) -> str:
         """The runs in words."""
-        first, *others = self.runs
+        first, *others = usual = [run for at, run in enumerate(self.runs) if at not in self.extremes]
         names = ", ".join(f"{group}={first.name(group)}" for group in first.targets)
         varied = [
             f"{group}.{name}"
@@ -85,7 +98,7 @@ class Tiny:
             for name, value in first.settings(group).items()
             if any(other.settings(group)[name] != value for other in others)
         ]
-        return f"{len(self.runs)} small runs that differ in seed and {', '.join(varied) or 'nothing else'} ({names})"
+        return f"{len(usual)} small runs that differ in seed and {', '.join(varied) or 'nothing else'} ({names})"
 
 
 def tinies(own: OwnClass, folder: Path) -> Iterator[Tiny]:
@@ -100,7 +113,7 @@ def tinies(own: OwnClass, folder: Path) -> Iterator[Tiny]:
         try:
             run = _small(own, caps, folder)
             resource = _resource(own, run, folder)
-            yield Tiny([_varied(run, number) for number in range(RUNS)], resource)
+            yield _with_extremes([_varied(run, number) for number in range(RUNS)], resource, own.group)
         except DataError:
             raise
         except PlasticityError:
@@ -131,14 +144,34 @@ def _small(own: OwnClass, caps: Mapping[str, Mapping[str, int]], folder: Path) -
         replaced = group != own.group and (
             is_own(load(target)) or (group == "benchmark" and not _has_data(own.run, folder))
         )
-        if replaced and (standard := _standard(own, group)) is not None:
-            cls, settings = standard
-            name, target = cls.__name__, f"{cls.__module__}.{cls.__qualname__}"
-            settings = typed(cls, group, name, settings)
+        standard = _standard(own, group) if replaced else None
+        if standard is not None:
+            small = _with_class(small, group, *standard)
         else:
-            name, settings = small.name(group), _capped(group, own.run, target, caps.get(group, {}))
-        small = small.with_option(group, name, target, settings)
+            settings = _capped(group, own.run, target, caps.get(group, {}))
+            small = small.with_option(group, small.name(group), target, settings)
     return small
+
+
+def instead(own: OwnClass, tiny: Tiny, group: str, folder: Path) -> Tiny | None:
+    """The same small pack with a class that is known to be right in one group; None if no class fits there.
+
+    folder: contains the data sets.
+    """
+    standard = _standard(own, group) if group in tiny.runs[0].targets else None
+    if standard is None or load(tiny.runs[0].targets[group]) is standard[0]:
+        return None
+    runs = [_with_class(run, group, *standard) for run in tiny.runs]
+    try:
+        resource = _resource(own, runs[0], folder) if group == "benchmark" else tiny.resource
+    except PlasticityError:
+        return None
+    return Tiny(runs, resource, tiny.extremes)
+
+
+def _with_class(run: Run, group: str, cls: type[Component], settings: Mapping[str, Any]) -> Run:
+    target = f"{cls.__module__}.{cls.__qualname__}"
+    return run.with_option(group, cls.__name__, target, typed(cls, group, cls.__name__, settings))
 
 
 def _has_data(run: Run, folder: Path) -> bool:
@@ -151,18 +184,33 @@ def _has_data(run: Run, folder: Path) -> bool:
 
 
 def _standard(own: OwnClass, group: str) -> tuple[type[Component], Mapping[str, Any]] | None:
-    """The class that replaces another own one, and its settings; None if no class fits the checked one."""
+    """A class of the group that is known to be right, and its settings; None if none fits the checked class."""
     if group not in ("agent", "benchmark"):
         return STANDARD.get(group)
     agent, benchmark = load_as(own.run.targets["agent"], Agent), load(own.run.targets["benchmark"])
     labelled = issubclass(benchmark, LabelledBenchmark)
-    if group == "agent":
-        cls: type[Component] = Supervised if labelled else PPO
-        fits, settings = issubclass(benchmark, (Supervised if labelled else PPO).learns), CAPS["agent"]
-    else:
-        cls = PermutedPixels if labelled else BodyCycle
+    if group == "benchmark":
+        cls: type[Component] = PermutedPixels if labelled else BodyCycle
         fits, settings = issubclass(cls, agent.learns), BENCHMARK
+    elif (base := _base_of(agent, own)) is not None:
+        small = capped(own.run.settings("agent"), CAPS["agent"])
+        return base, {name: of for name, of in small.items() if name in parameters(base)}
+    else:
+        cls = Supervised if labelled else PPO
+        fits, settings = issubclass(benchmark, (Supervised if labelled else PPO).learns), CAPS["agent"]
     return (cls, {name: settings[name] for name in settings if name in parameters(cls)}) if fits else None
+
+
+def _base_of(agent: type[Agent], own: OwnClass) -> type[Agent] | None:
+    """The nearest base of an agent that belongs to the package and is an agent by itself; None if it has none."""
+    bases = [base for base in agent.__mro__[1:] if issubclass(base, Agent) and not is_own(base)]
+    settings = own.run.settings("agent")
+    for base in bases:
+        whole = base.learner is not Agent.learner
+        small = {name: of for name, of in capped(settings, CAPS["agent"]).items() if name in parameters(base)}
+        if whole and _builds("agent", base.__name__, f"{base.__module__}.{base.__qualname__}", small):
+            return base
+    return None
 
 
 def _capped(group: str, run: Run, target: str, caps: Mapping[str, int]) -> dict[str, Any]:
@@ -199,6 +247,25 @@ def _with_settings(run: Run, group: str, settings: Mapping[str, Any]) -> Run:
     """The run with other settings of a group; the run itself if the class does not take them."""
     name, target = run.name(group), run.targets[group]
     return run.with_option(group, name, target, settings) if _builds(group, name, target, settings) else run
+
+
+def _with_extremes(runs: Sequence[Run], resource: Resource, group: str) -> Tiny:
+    """The runs, and for each of EXTREMES one with as many float settings of the group at that value as it takes."""
+    extremes: dict[int, str] = {}
+    runs = list(runs)
+    for value in EXTREMES:
+        run, changed = _varied(runs[0], len(runs)), []
+        for name in load(run.targets[group]).run_axis_settings():
+            settings = run.settings(group)
+            if isinstance(settings.get(name), float) and _builds(
+                group, run.name(group), run.targets[group], settings | {name: value}
+            ):
+                run = _with_settings(run, group, settings | {name: value})
+                changed.append(f"{group}.{name}={value:g}")
+        if changed:
+            extremes[len(runs)] = ", ".join(changed)
+            runs.append(run)
+    return Tiny(runs, resource, extremes)
 
 
 def _resource(own: OwnClass, run: Run, folder: Path) -> Resource:

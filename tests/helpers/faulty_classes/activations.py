@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from plasticity_lab.activations.activation import Activation, along_run_axis
+from plasticity_lab.stacking import elementary
 
 CALLS = [0]
 SCALES = []
@@ -123,7 +124,35 @@ class OfAChecksum(Activation):
         return torch.relu(x) * (1 + zlib.crc32(b"slope") % 10_000 / 10_000)
 
 
-IN_ORDER = (Plain, Kept, EachFinite, ByItsLargest, OfAChecksum)
+class Cosine(Activation):
+    def __call__(self, x, site):
+        return x + torch.cos(x)
+
+
+class Power(Activation):
+    def __call__(self, x, site):
+        return x * (1 + x.abs()) ** -0.3
+
+
+class IfSharp(Activation):
+    """A wave only if the first run has one."""
+
+    def __init__(self, sharpness: float = 0.5):
+        self.sharpness = sharpness
+
+    def __call__(self, x, site):
+        return torch.relu(x) + along_run_axis(site.shape["sharpness"], x) if self.sharpness else torch.relu(x) - 0.01
+
+
+class Elementary(Activation):
+    """In order: powers of whole numbers are products, and the others are composed."""
+
+    def __call__(self, x, site):
+        sine, _ = elementary.sin_and_cos(x)
+        return sine + x**2 + elementary.exp(0.3 * elementary.log(1 + x.abs())) + x.abs().sqrt()
+
+
+IN_ORDER = (Elementary, Plain, Kept, EachFinite, ByItsLargest, OfAChecksum)
 FAULTY = {
     Standardised: "pack of 2",
     OfAllCalls: "again",
@@ -137,4 +166,7 @@ FAULTY = {
     AllFinite: "diverges",
     ByTheLargest: "10⁴",
     OfAHash: "PYTHONHASHSEED",
+    Cosine: "sin_and_cos",
+    Power: "whole_power",
+    IfSharp: "activation.sharpness=0",
 }

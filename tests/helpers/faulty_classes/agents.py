@@ -75,10 +75,25 @@ class Measuring(Taught):
     taught_by = _Measuring
 
 
+class IfMixed(Taught):
+    """The first run's setting decides for all."""
+
+    def __init__(self, mixed: float = 0.5):
+        self.mixed = mixed
+
+    def learner(self, parts, resource, device, compiled):
+        stream, learner = super().learner(parts, resource, device, compiled)
+        if self.mixed:
+            factors = np.array([1 + each.mixed for each in parts.agents])
+            learner.changed = lambda values: values / factors
+        return stream, learner
+
+
 IN_ORDER = (Taught, Measuring)
 FAULTY = {
     MixingRows: "pack of 2",
     OneRow: "shape",
     Ends: "'end'",
     Unsaved: "resumed",
+    IfMixed: "agent.mixed=0",
 }

@@ -150,6 +150,28 @@ class Idle(Intervention):
         return now.state
 
 
+class IfStrong(Pulling):
+    def penalty(self, now):
+        scale = now.settings["strength"] if self.strength else 0 * now.settings["strength"]
+        return scale * self.squares(now)
+
+
+class Logarithmic(Pulling):
+    def penalty(self, now):
+        return now.settings["strength"] * torch.log(1 + self.squares(now))
+
+
+class Gated(Intervention):
+    """Outside of compiled code, where torch's own sigmoid has other bits in the last vector."""
+
+    every = 3
+
+    def every_n_updates(self, now):
+        for value in now.parameters.values():
+            value.mul_(1 - 1e-3 * torch.sigmoid(value))
+        return now.state
+
+
 IN_ORDER = (Pulling, ClippedApart, SkippedApart, Idle)
 FAULTY = {
     OneNumber: "penalty",
@@ -165,4 +187,7 @@ FAULTY = {
     ClippedTogether: "10⁴",
     SkippedTogether: "diverges",
     FirstNorm: "trained before",
+    IfStrong: "intervention.strength=0",
+    Logarithmic: "torch.log",
+    Gated: "torch.sigmoid",
 }

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import torch
+
 from plasticity_lab.networks.mlp import MLP
 
 
@@ -39,8 +41,15 @@ class Centred(MLP):
         return super().forward(design, parameters, x_KBD - x_KBD.mean(dim=0), activate, body)
 
 
+class Exponential(MLP):
+    def forward(self, design, parameters, x_KBD, activate, body):
+        outputs = super().forward(design, parameters, x_KBD, activate, body)
+        return {name: value * torch.exp(-(value.square())) for name, value in outputs.items()}
+
+
 IN_ORDER = (Doubled, Balanced)
 FAULTY = {
     Centred: "pack of 2",
     BalancedTogether: "forward",
+    Exponential: "torch.exp",
 }

@@ -36,8 +36,29 @@ class ClippedFromALimit(Adam):
         super().update(parameters, {name: g * scale for name, g in gradients.items()}, moments, settings, now)
 
 
+class IfDecaying(Signs):
+    """A decay only if the first run has one."""
+
+    def __init__(self, lr: float = 1e-3, decay: float = 0.1, reset: str = "never"):
+        super().__init__(lr, reset)
+        self.decay = decay
+
+    def update(self, parameters, gradients, moments, settings, now):
+        super().update(parameters, gradients, moments, settings, now)
+        if self.decay:
+            for value in parameters.values():
+                value.mul_(1 - beside((settings["lr"] * settings["decay"]).float(), value))
+
+
+class Squashed(Signs):
+    def update(self, parameters, gradients, moments, settings, now):
+        super().update(parameters, {name: torch.tanh(g) for name, g in gradients.items()}, moments, settings, now)
+
+
 IN_ORDER = (Signs,)
 FAULTY = {
     Clipped: "pack of 2",
     ClippedFromALimit: "10⁴",
+    IfDecaying: "optimizer.decay=0",
+    Squashed: "torch.tanh",
 }
