@@ -1,4 +1,4 @@
-"""Packs of the tenants, trained by hand."""
+"""Packs of agents, trained by hand."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,11 +15,6 @@ from tests.helpers.packs import CPU, Interrupted, Keeper, restored, saved
 from tests.helpers.sweeps import runs_of
 
 FIND = f"hydra.searchpath=[file://{Path(__file__).parent / 'conf'}]"
-BODIES = (
-    *(FIND, "agent=actor_critic", "network=mlp"),
-    *("benchmark=classic_cycle", "benchmark.environment_steps=256", "benchmark.tasks=2"),
-)
-DIGITS = (FIND, "benchmark=permuted_digits", "benchmark.tasks=2")
 RESETS = ("intervention=random_units", "intervention.every=3", "intervention.share=0.25")
 
 
