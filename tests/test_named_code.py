@@ -83,19 +83,13 @@ def test_nothing_is_imported_from_a_store(folder, monkeypatch, file, path, targe
     assert target.rpartition(".")[0] not in sys.modules
 
 
-def test_nor_is_what_ones_own_module_imports(folder, monkeypatch):
-    mark = put(folder / "store" / "runs" / "evil.py")
-    put(folder / "mine.py", more="import store.runs.evil")
-    monkeypatch.syspath_prepend(folder)
-    named_code.name_class("mine.Mine")
-    with pytest.raises(ConfigError, match="lies in the store"):
-        load("mine.Mine")
-    assert not mark.exists()
-
-
-def test_a_link_into_a_store_is_in_it(folder, monkeypatch):
+@pytest.mark.parametrize("linked", [False, True], ids=["imported by one's own module", "linked"])
+def test_nor_by_way_of_a_file_of_ones_own(folder, monkeypatch, linked):
     mark = put(folder / "store" / "evil.py")
-    (folder / "mine.py").symlink_to(folder / "store" / "evil.py")
+    if linked:
+        (folder / "mine.py").symlink_to(folder / "store" / "evil.py")
+    else:
+        put(folder / "mine.py", more="import store.evil")
     monkeypatch.syspath_prepend(folder)
     named_code.name_class("mine.Mine")
     with pytest.raises(ConfigError, match="lies in the store"):

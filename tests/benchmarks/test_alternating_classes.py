@@ -1,6 +1,5 @@
 """5+1 tasks: which classes and images they hold, in which order they come, and what metrics count of them."""
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -36,19 +35,6 @@ def published(name: str = "cifar51") -> AlternatingClasses:
 def cifar100() -> ImageSet:
     """Images without content, as many of each class as CIFAR-100 has."""
     return source_named("cifar100").outline()
-
-
-def parts(lesson) -> tuple:
-    return tuple(part.tobytes() for part in (lesson.images, lesson.labels, lesson.held_out, lesson.held_out_labels))
-
-
-@pytest.mark.parametrize("settings", [{}, {"subset": "drawn"}, {"order": "fixed"}, {"classes_repeat": True}])
-def test_a_task_is_a_function_of_seed_and_position(settings):
-    places = list(itertools.product(range(3), range(3)))
-    first = {place: parts(made(**settings).lesson(IMAGES, *place)) for place in places}
-    again = {place: parts(made(**settings).lesson(IMAGES, *place)) for place in reversed(places)}
-    assert first == again
-    assert len(set(first.values())) == len(places)
 
 
 def test_the_published_stream_has_15_hard_and_15_easy_tasks_and_no_class_twice(cifar100):
@@ -188,10 +174,6 @@ def test_the_embedded_twin_draws_anew_for_every_pair_of_tasks():
         ({"tasks": 4}, "made_up has 10 classes; 4 tasks of 4 and 2 in turn, no class twice, need 12. Lower"),
         ({"classes_hard": 9, "tasks": 100, "classes_repeat": True}, "2 tasks of 9 and 2 in turn, no class twice, need"),
         ({"images_per_class": 200}, "benchmark.images_per_class is 200; made_up has a class of"),
-        ({"classes_hard": 0}, "benchmark.classes_hard is 0; it must be at least 1"),
-        ({"classes_easy": 0}, "benchmark.classes_easy is 0; it must be at least 1"),
-        ({"images_per_class": 0}, "benchmark.images_per_class is 0; it must be at least 1"),
-        ({"epochs": None, "steps": None}, "benchmark.epochs and benchmark.steps are both null"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence_at_the_first_task(settings, sentence):

@@ -88,7 +88,6 @@ def test_a_range_in_words_is_the_range_in_numbers_and_without_a_test_nothing_of_
         (["benchmark.friction_range=slippery"], "'slippery'.*dohare_range"),
         (["benchmark.test_range=[a,b]"], "benchmark.test_range"),
         (["benchmark.bodies=[ant,cartpole]"], "friction_range needs bodies that have friction, and cartpole has none"),
-        (["benchmark.test_episodes=-1"], "test_episodes is -1"),
     ],
 )
 def test_frictions_that_cannot_be_are_refused(words, named):

@@ -47,6 +47,7 @@ def test_what_was_unpacked_or_gzipped_anew_is_not_downloaded_again(publisher, tm
     publisher.asked.clear()
     mnist.fetch(tmp_path, publisher.files, mirrors)
     assert publisher.asked == []
+    assert mnist.load(tmp_path, publisher.files).train_labels.tolist() == [*range(10), 0, 1]
 
 
 def test_an_unpacked_file_that_is_damaged_is_healed_by_a_fetch(publisher, tmp_path):

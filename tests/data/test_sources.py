@@ -17,22 +17,12 @@ from plasticity_lab.errors import ConfigError, DataError
 
 
 def test_digits_are_those_that_scikit_learn_gives(tmp_path):
-    theirs, ours = load_digits(), load_images("digits", tmp_path)
-    images = np.concatenate([ours.train_images, ours.test_images])
-    assert (images[:, 0] == theirs.images).all()
-    assert (np.concatenate([ours.train_labels, ours.test_labels]) == theirs.target).all()
-
-
-def test_digits(tmp_path):
-    digits = load_images("digits", tmp_path)
+    theirs, digits = load_digits(), load_images("digits", tmp_path)
     assert digits.train_images.shape == (1437, 1, 8, 8)
     assert digits.test_images.shape == (360, 1, 8, 8)
-    assert digits.train_labels[:12].tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1]
-    # Counts of the UCI data set's description, over both splits.
-    both = np.concatenate([digits.train_labels, digits.test_labels])
-    assert np.bincount(both).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+    assert (np.concatenate([digits.train_images, digits.test_images])[:, 0] == theirs.images).all()
+    assert (np.concatenate([digits.train_labels, digits.test_labels]) == theirs.target).all()
     assert digits.train_images.max() == digits.white == 16
-    assert digits.train_images[0, 0, 0].tolist() == [0, 0, 5, 13, 9, 1, 0, 0]
     assert not digits.part
 
 
@@ -96,14 +86,6 @@ def test_a_file_that_is_not_the_published_one_is_refused(publisher, tmp_path):
     (raw / "train-labels-idx1-ubyte.gz").write_bytes(other)
     with pytest.raises(DataError, match=r"train-labels-idx1-ubyte\.gz.*aside"):
         mnist.load(tmp_path, publisher.files)
-
-
-def test_unpacked_files_are_read_too(publisher, tmp_path, idx):
-    mnist.fetch(tmp_path, publisher.files, [publisher.mirror("good")])
-    raw = tmp_path / mnist.SUBFOLDER
-    (raw / "train-labels-idx1-ubyte.gz").unlink()
-    (raw / "train-labels-idx1-ubyte").write_bytes(idx(np.arange(12) % 10))
-    assert mnist.load(tmp_path, publisher.files).train_labels.tolist() == [*range(10), 0, 1]
 
 
 def test_the_folder_is_the_setting_else_the_environment_else_the_cache(monkeypatch, tmp_path):

@@ -104,12 +104,8 @@ def test_the_effective_slope_under_stated_laws(of):
     name, setting, value = of
     found = seen(NegativeSlope(), view_given(BEFORE, name, **({setting: value} if setting else {})))
     assert [found["slope_half_normal"], found["slope_uniform"]] == pytest.approx(LAWS[of], rel=1e-6)
-
-
-def test_the_laws_of_the_notes():
-    found = seen(NegativeSlope(), view_given(BEFORE, "elu", alpha=3.9))
-    assert [round(found[name], 2) for name in ("slope_half_normal", "slope_uniform")] == [2.04, 1.24]
-    assert round(seen(NegativeSlope(span=10.0), view_given(BEFORE, "elu", alpha=3.9))["slope_uniform"], 2) == 0.39
+    if name == "elu":
+        assert round(seen(NegativeSlope(span=10.0), view_given(BEFORE, name, alpha=3.9))["slope_uniform"], 2) == 0.39
 
 
 @pytest.mark.parametrize("name", [name for name in choices("activation") if elementwise(built(name))])

@@ -1,16 +1,13 @@
 """What diagnostics are shown, and what they may not do; that looking changes nothing, test_all.py says."""
 
-import numpy as np
 import pytest
 import torch
 
-from plasticity_lab.diagnostics.dead_units import DeadUnits
-from plasticity_lab.diagnostics.diagnostic import Diagnostic, columns_of, of_epochs, of_tasks
+from plasticity_lab.diagnostics.diagnostic import Diagnostic, columns_of, of_epochs
 from plasticity_lab.errors import ConfigError, OwnClassError
 from plasticity_lab.records.measures import Column, Measure
 from tests.agents.ppo.packs import BOTH, there_are
-from tests.agents.value.packs import SMALL
-from tests.helpers.looked_at import column, differing, looked_at
+from tests.helpers.looked_at import looked_at
 from tests.helpers.sweeps import runs_of
 
 SPLIT = ("benchmark=split_digits", "schedule=smoke", "benchmark.tasks=2")
@@ -108,65 +105,3 @@ def test_columns_of_other_sorts_and_of_one_name_are_refused():
         columns_of({"mine": OfUpdates([])}, [])
     with pytest.raises(ConfigError, match=r"diagnostics=second.*asked.*diagnostics=first"):
         columns_of({"first": Asked([]), "second": Asked([])}, [])
-
-
-def of_all(view):
-    """A parameter that all bodies have."""
-    return next(name for name in view.parameters if view.model.owner(name) is None)
-
-
-class Curvature(Diagnostic):
-    """Uses all that is shown: state, held-out examples and second derivatives; looks at epochs and at tasks."""
-
-    def __init__(self, every: int = 2) -> None:
-        self.every = every
-
-    def columns(self, units):
-        return [of_epochs("sharpness", "Sharpness"), of_epochs("moved", "Moved"), of_tasks("held", "Held out")]
-
-    def start(self, view):
-        return {"last": view.parameters[of_all(view)].clone(), "looks": torch.zeros(len(view.seeds))}
-
-    def look(self, view):
-        view.state["looks"].add_(1)
-        if view.epoch is None:
-            parts = [x.double().flatten(1).sum(dim=1) for x, _ in view.held_out(50)] if view.held_out else []
-            held = sum(parts, torch.zeros(len(view.seeds), dtype=torch.float64))
-            return {"held": held + view.state["looks"] + view.loss()}
-        name = of_all(view)
-        now = view.parameters[name]
-        moved = torch.stack([own.double().norm() for own in now - view.state["last"]])
-        view.state["last"].copy_(now)
-        gradient = torch.func.grad(lambda own: view.loss({**view.parameters, name: own}).sum())
-        along = torch.func.grad(lambda own: gradient(own).sum())(now)  # the Hessian times a vector of ones
-        return {"sharpness": torch.stack([own.double().sum() for own in along]), "moved": moved}
-
-
-PACKS = {
-    "supervised": (*DIGITS, "activation=rrelu"),
-    "cnn": (*DIGITS, "network=cnn", "network.padding=same", "activation=crelu"),
-    "replay": (*SPLIT, "agent=experience_replay", "activation=elu"),
-    "ppo": (*BOTH, "activation=tanh"),
-    "dqn": (*SMALL, "activation=elu"),
-}
-BOTH_OF_THEM = {"dead_units": DeadUnits(), "curvature": Curvature()}
-
-
-@pytest.mark.walk(1)
-@pytest.mark.parametrize("words", PACKS.values(), ids=PACKS)
-def test_with_and_without_alone_packed_and_resumed_all_numbers_are_the_same(words):
-    runs = list(runs_of(*words, "seed=0,1,2"))
-    plain, seen = looked_at(runs, {}), looked_at(runs, BOTH_OF_THEM)
-    for k in range(len(runs)):
-        assert not differing(plain[k], seen[k])
-    assert seen[0].keys() - plain[0].keys() >= {"dead_pairs", "dead_units", "sharpness", "moved", "held"}
-    alone = looked_at(runs[1:2], BOTH_OF_THEM)[0]
-    assert alone.keys() == seen[1].keys()
-    assert not differing(alone, seen[1])
-    for k, resumed in enumerate(looked_at(runs, BOTH_OF_THEM, stops=[1, 2])):
-        assert not differing(resumed, seen[k])
-    sharpness = column(seen[0], "sharpness", "epoch")
-    assert np.isnan(sharpness[::2]).all(), "it looks every 2 epochs"
-    assert np.isfinite(sharpness[1::2]).all()
-    assert not np.isnan(column(seen[0], "dead_pairs", "epoch")).any()
-    assert not np.isnan(column(seen[0], "held", "task")).any()

@@ -29,25 +29,16 @@ def raises(error):
     return command
 
 
-def test_a_mistake_is_one_sentence_and_status_1(monkeypatch, capsys):
+def test_a_mistake_and_an_interruption_are_one_sentence_and_a_status_and_a_traceback_for_who_asks(monkeypatch, capsys):
     monkeypatch.delenv(TRACE, raising=False)
-    assert status_of(raises(ConfigError("seed is x; it must be a whole number."))) == 1
+    mistake = raises(ConfigError("seed is x; it must be a whole number."))
+    assert (status_of(lambda: 7), status_of(mistake)) == (7, 1)
     assert capsys.readouterr().err == "seed is x; it must be a whole number.\n"
-
-
-def test_the_traceback_of_a_mistake_is_there_for_who_asks(monkeypatch):
-    monkeypatch.setenv(TRACE, "1")
-    with pytest.raises(ConfigError):
-        status_of(raises(ConfigError("seed is x.")))
-
-
-def test_ctrl_c_is_one_line_and_status_130(capsys):
     assert status_of(raises(KeyboardInterrupt()), "Interrupted; resume goes on.") == 130
     assert capsys.readouterr().err == "Interrupted; resume goes on.\n"
-
-
-def test_a_command_ends_with_its_own_status():
-    assert status_of(lambda: 7) == 7
+    monkeypatch.setenv(TRACE, "1")
+    with pytest.raises(ConfigError):
+        status_of(mistake)
 
 
 @pytest.mark.parametrize(

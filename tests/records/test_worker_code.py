@@ -84,9 +84,6 @@ def test_imports_are_followed_in_whatever_form_they_are_written(checkout):
         "__init__.py", "work/__init__.py", "work/worker.py", "work/process.py", "packs/__init__.py", "packs/pace.py",
         "plan/__init__.py", "plan/device/__init__.py", "plan/device/by_itself.py", "plan/makespan.py", "wording.py",
     }  # fmt: skip
-
-
-def test_the_entries_are_there():
     names = {".".join(path.relative_to(CHECKOUT).with_suffix("").parts) for path in files_of_worker(CHECKOUT)}
     assert {*ENTRIES, "launch.work.process"} <= names
     assert not any(name.startswith(("launch.commands", "launch.bench", "launch.own_classes")) for name in names)

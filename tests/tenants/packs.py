@@ -15,6 +15,10 @@ from tests.helpers.packs import CPU, Interrupted, Keeper, restored, saved
 from tests.helpers.sweeps import runs_of
 
 FIND = f"hydra.searchpath=[file://{Path(__file__).parent / 'conf'}]"
+BODIES = (
+    *(FIND, "agent=actor_critic", "network=mlp"),
+    *("benchmark=classic_cycle", "benchmark.environment_steps=256", "benchmark.tasks=2"),
+)
 RESETS = ("intervention=random_units", "intervention.every=3", "intervention.share=0.25")
 
 

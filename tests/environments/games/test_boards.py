@@ -56,23 +56,6 @@ def test_the_last_action_sticks_as_often_as_it_is_said_to():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_game_is_a_function_of_its_stream_and_its_actions_wherever_it_was_saved(name):
-    def played(board, steps):
-        draw = np.random.default_rng(3)
-        return [board.step(draw.integers(len(board.actions), size=4)) for _ in range(steps)]
-
-    whole = played(begun(name), 60)
-    first, again = begun(name), begun(name, 4)
-    draw = np.random.default_rng(3)
-    for _ in range(25):
-        first.step(draw.integers(len(first.actions), size=4))
-    again.load(first.state())
-    for step in range(25, 60):
-        for ours, theirs in zip(again.step(draw.integers(len(first.actions), size=4)), whole[step], strict=True):
-            assert np.array_equal(ours, theirs)
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_the_scripted_policy_earns_far_more_than_random_actions(name):
     """And as much as is written beside it, of 1,000 episodes, and in the data that analysis reads."""
     folder = scores.__file__.rpartition("/")[0]

@@ -54,16 +54,11 @@ def test_a_brick_right_behind_a_struck_one_only_turns_the_ball():
     assert (board.now["down"][0], where(board, "ball")) == (1, [(5, 5)])
 
 
-def test_the_top_turns_it():
-    board = one("bricks", row=0, column=2, down=-1, right=-1, bricks=cells())
-    assert after(board) == (0, False)
-    assert (where(board, "ball"), board.now["down"][0], board.now["right"][0]) == ([(0, 1)], 1, -1)
-
-
-def test_a_corner_turns_it_along_both_axes():
-    board = one("bricks", row=0, column=9, down=-1, right=1, bricks=cells())
-    after(board)
-    assert (where(board, "ball"), board.now["down"][0], board.now["right"][0]) == ([(0, 9)], 1, -1)
+def test_the_top_turns_it_and_a_corner_along_both_axes():
+    for column, right, place in ((2, -1, (0, 1)), (9, 1, (0, 9))):
+        board = one("bricks", row=0, column=column, down=-1, right=right, bricks=cells())
+        assert after(board) == (0, False)
+        assert (where(board, "ball"), board.now["down"][0], board.now["right"][0]) == ([place], 1, -1)
     after(board)
     assert where(board, "ball") == [(1, 8)]
 

@@ -27,10 +27,3 @@ def test_they_are_uniform_over_games_and_over_time():
         assert stats.chisquare(counts).pvalue > 0.01
     assert abs(np.corrcoef(drawn[:-1, 0], drawn[1:, 0])[0, 1]) < 0.2
     assert set(chance.integers(3)) == {0, 1, 2}
-
-
-def test_a_game_draws_the_same_alone_and_beside_others_that_draw_more():
-    many, alone = begun([7, 8, 9]), begun([8])
-    many.uniform(np.array([0, 2]))
-    for _ in range(3):
-        assert many.uniform()[1] == alone.uniform()[0]

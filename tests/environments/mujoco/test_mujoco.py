@@ -178,16 +178,3 @@ def test_a_model_with_other_actions_than_the_tables_is_refused():
     simulation = BODIES["hopper"].simulation(1)
     with pytest.raises(PlasticityError, match=r"hopper\.xml.*-1\.0.*0\.4"):
         simulation.check("hopper", (-0.4,) * 3, (0.4,) * 3)
-
-
-@pytest.mark.walk(3)
-@pytest.mark.parametrize("step", [1, 77])
-def test_restored_steps_are_those_of_the_undisturbed_for_hundreds_of_steps(body, step):
-    undisturbed = started(body, 1)
-    stepped(undisturbed, body, 1, range(step))
-    restored = body.simulation(1)
-    restored.start(np.array([0]), [host_stream(3, "start")])
-    stepped(restored, body, 1, range(500, 510))
-    restored.load(undisturbed.state())
-    steps = range(step, step + 300)
-    assert stepped(restored, body, 1, steps) == stepped(undisturbed, body, 1, steps)

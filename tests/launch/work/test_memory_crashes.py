@@ -20,29 +20,21 @@ from plasticity_lab.records.store import Store
 from tests.agents.value.packs import BY_AGENT
 from tests.helpers.crashing_disk import MODES, CrashingDisk, in_a_process
 from tests.helpers.sweeps import after_looks, all_kept, never, planned, runs_of, trained
-from tests.tenants.packs import BODIES
 
 pytestmark = pytest.mark.slow
 
 PACK = ("seed=0,1", "save_weights=final", "launch.workers=1")
-TENANT = (*BODIES, *PACK, "benchmark.environment_steps=192")
-RAINBOW = (*BY_AGENT["rainbow"], *PACK, "agent.epoch_steps=40", "benchmark.environment_steps=160", "agent.capacity=100")
-PACKS = [pytest.param(TENANT, id="tenant"), pytest.param(RAINBOW, id="rainbow")]
+WORDS = (*BY_AGENT["rainbow"], *PACK, "agent.epoch_steps=40", "benchmark.environment_steps=160", "agent.capacity=100")
 MEMORY = ("replay_memory_mib=0", "replay_memory_minutes=0", "checkpoint_minutes=0.0001", "launch.lease_seconds=60")
 LAST = 60
 """Checkpoints follow the clock, so that one more or less may be written: the last operations may not be reached."""
 
 
-@pytest.fixture(scope="module", params=PACKS)
-def words(request):
-    return request.param
-
-
 @pytest.fixture(scope="module")
-def undisturbed(words, tmp_path_factory):
+def undisturbed(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("undisturbed") / "store")
-    trained(store, *words)
-    return all_kept(store, runs_of(*words))
+    trained(store, *WORDS)
+    return all_kept(store, runs_of(*WORDS))
 
 
 @pytest.fixture(autouse=True)
@@ -106,8 +98,8 @@ def holds(trial, undisturbed, at, mode, caplog):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_at_every_third_operation(tmp_path, words, undisturbed, mode, caplog):
-    trial = Trial(tmp_path, *words, *MEMORY)
+def test_at_every_third_operation(tmp_path, undisturbed, mode, caplog):
+    trial = Trial(tmp_path, *WORDS, *MEMORY)
     _, count = trial.crashed(None, mode)
     assert count > 100
     for at in range(1, count - LAST, 3):

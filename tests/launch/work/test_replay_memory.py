@@ -16,12 +16,14 @@ from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
+from tests.agents.value.packs import SMALL
 from tests.helpers.sweeps import after_looks, all_kept, never, planned, resolved, runs_of, trained
-from tests.tenants.packs import BODIES
 
 pytestmark = pytest.mark.sample(2)
 
-WORDS = (*BODIES, "seed=0,1", "save_weights=final", "launch.workers=1", "launch.lease_seconds=60")
+LENGTH = ("benchmark.environment_steps=256", "agent.epoch_steps=64", "agent.capacity=600")
+WORDS = (*SMALL, *LENGTH, "seed=0,1", "save_weights=final", "launch.workers=1", "launch.lease_seconds=60")
+REFILLED = {"unstable": False, "memory_refilled": True}
 LARGE = (*WORDS, "replay_memory_mib=0")
 ONLY_WHEN_STOPPED = (*LARGE, "replay_memory_minutes=null", "checkpoint_minutes=0.0001")
 
@@ -91,7 +93,7 @@ def test_killed_it_goes_back_to_the_checkpoint_that_has_its_memory(store, undist
 def test_between_two_writes_there_are_no_checkpoints_without_the_memory(store, undisturbed):
     (pack,) = killed(store, (*LARGE, "checkpoint_minutes=0.0001"), 6).packs
     first = load_checkpoint(store, pack.id)
-    assert first["journal"]["steps"] == first["memory"]["added"]["x"] < 4 * 64
+    assert first["journal"]["steps"] == first["memory"]["added"]["frame"] < 4 * 64
     assert ended(store, LARGE) == undisturbed(*WORDS)
 
 
@@ -108,7 +110,7 @@ def test_killed_without_its_memory_it_goes_on_with_an_empty_one_and_the_record_s
     assert set(state.flagged["memory_refilled"]) == set(plan.asked)
     assert state.memory_bytes > 0
     assert ended(store, ONLY_WHEN_STOPPED) != undisturbed(*WORDS)
-    assert refills(store, ONLY_WHEN_STOPPED) == [([step], {"memory_refilled": True})] * 2
+    assert refills(store, ONLY_WHEN_STOPPED) == [([step], REFILLED)] * 2
     assert set(state_of(store, read_plan(store, plan.sweep)).flagged["memory_refilled"]) == set(plan.asked)
 
 
@@ -123,7 +125,7 @@ def test_a_memory_that_is_damaged_is_lost_and_counted(store, how, caplog):
         path.write_bytes(path.read_bytes()[:-5])
     ended(store, LARGE)
     assert str(path) in caplog.text
-    assert all(len(count) == 1 and flags == {"memory_refilled": True} for count, flags in refills(store, LARGE))
+    assert all(len(count) == 1 and flags == REFILLED for count, flags in refills(store, LARGE))
 
 
 def test_a_small_memory_goes_on_as_a_large_one_and_back(store, undisturbed):
