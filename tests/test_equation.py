@@ -36,6 +36,11 @@ OPTIMIZERS = {  # what of an optimizer's settings the mates have of their own, b
     "adamw": {"weight_decay": 0.5},
     "sgd": {"momentum": 0.9, "weight_decay": 0.1},
     "rmsprop": {"alpha": 0.9, "weight_decay": 0.1},
+    "upgd": {"utility_decay": 0.9, "sigma": 0.3, "weight_decay": 0.1},
+    "adaupgd": {"beta1": 0.5, "utility_decay": 0.9, "sigma": 0.3},
+    "trac_adam": {"beta1": 0.5, "scale": 1e-3},
+    "trac_adamw": {"weight_decay": 0.5, "scale": 1e-3},
+    "trac_sgd": {"momentum": 0.9, "scale": 1e-3},
 }
 FAMILIES = [(name, {}) for name in choices("activation")]
 KINDS = ("leaky_relu", "crelu", "deep_fourier", "swiglu", "bo_prelu", "rand_smooth_leaky")

@@ -6,9 +6,9 @@ from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Learnable, Site, along_run_axis, gain_of_slope
 from plasticity_lab.activations.leaky_relu import leaky_relu
-from plasticity_lab.activations.sigmoid import sigmoid
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.stacking.elementary import sigmoid
 
 SCOPES = ("global", "layer", "neuron")
 """The units that share a slope: all units, a layer's units, or none (in a convolution a channel's pixels share one)."""

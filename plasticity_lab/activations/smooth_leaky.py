@@ -7,8 +7,8 @@ from typing import Any
 from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site, along_run_axis, check_bounds, slope_between
-from plasticity_lab.activations.sigmoid import sigmoid
 from plasticity_lab.component import check
+from plasticity_lab.stacking.elementary import sigmoid
 
 
 def smooth_leaky(x: Tensor, steepness: Tensor, slope: Tensor) -> Tensor:

@@ -3,8 +3,8 @@
 from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site, along_run_axis
-from plasticity_lab.activations.sigmoid import sigmoid
 from plasticity_lab.component import check
+from plasticity_lab.stacking.elementary import sigmoid
 
 
 def swish(x: Tensor, beta: Tensor | float = 1.0) -> Tensor:

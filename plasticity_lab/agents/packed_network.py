@@ -11,15 +11,18 @@ import torch
 from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 
+from plasticity_lab.agents.optimizer_step import BY_STEP, OF_BODY, OF_RULE, TrainState, UpdateInputs
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.update import BY_STEP, OF_BODY, Loss, TrainState, UpdateInputs, example_losses
+from plasticity_lab.agents.target_network import TargetNetwork
+from plasticity_lab.agents.update import Loss, example_losses
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.interventions.now import ComingData, Examples, LogLikelihood, Now
 from plasticity_lab.networks.model import Model, of_pixels
 from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.records.measures import of_network
 from plasticity_lab.stacking.optimizer import Optimizer
-from plasticity_lab.stacking.run_axis import aligned, beside, on_run_axis
+from plasticity_lab.stacking.run_axis import aligned, on_run_axis
+from plasticity_lab.stacking.update_rule import UpdateRule
 
 TYPES = {np.dtype(np.float32): torch.float32, np.dtype(np.uint8): torch.uint8}
 
@@ -67,6 +70,9 @@ class PackedNetwork:
         self.body: str | None = None
         self.parameters = model.start(parts.init_seeds, device)
         self.moments = self.optimizer.start(self.parameters)
+        self.rule = self.optimizer.start_state(self.parameters)
+        if isinstance(self.optimizer, UpdateRule) and self.optimizer.draws:
+            self.settings[OF_RULE] = {"keys": self.keys_of("optimizer")}
         self.targets: list[TargetNetwork] = []
         self.updates = 0
         # Updates since the moments were last reset (Adam's t), for shared parameters and for each environment's.
@@ -81,7 +87,7 @@ class PackedNetwork:
         """The runs' keys of random numbers for a purpose, (K, 2). They differ between networks of different names."""
         return run_keys(self.seeds, f"{self.name} {purpose}" if self.name else purpose, self.device)
 
-    def target(self) -> "TargetNetwork":
+    def target(self) -> TargetNetwork:
         """A copy of the current parameters, which follows this network on request.
 
         The agent stores the copy's state next to this network's state, and includes its memory in the cost.
@@ -106,6 +112,7 @@ class PackedNetwork:
             self.model.active(self.parameters, self.body),
             {kind: self.model.active(values, self.body) for kind, values in self.moments.items()},
             self.kept,
+            {kind: self.model.active(values, self.body) for kind, values in self.rule.items()},
         )
 
     @torch.no_grad()
@@ -168,6 +175,8 @@ class PackedNetwork:
         if self.intervention.restarts_agent:
             self._restart_moments()
         self.kept = self.intervention.before_task(self._now(task=task, coming=coming))
+        if self.intervention.restarts_agent and self.rule:
+            self._restart_rule()
 
     def end_task(
         self, task: int, examples: Examples | None = None, log_likelihood: LogLikelihood | None = None
@@ -179,6 +188,7 @@ class PackedNetwork:
         self.kept = self.intervention.after_task(now)
         if self.optimizer.reset == "task":
             self.moments, self._moments_updates = self.optimizer.start(self.parameters), 0
+            self.rule = self.optimizer.start_state(self.parameters)
             self.kept = self.intervention.moments_begun(self.kept)
             self._body_updates = {}
 
@@ -204,7 +214,8 @@ class PackedNetwork:
         )
 
     def state(self) -> dict[str, Any]:
-        """Parameters, moments, the intervention's state and the counts. The tensors are not copied."""
+        """Parameters, moments, the states of intervention and optimizer, and the counts. The tensors are not copied."""
+        rule = {"rule": {kind: dict(values) for kind, values in self.rule.items()}} if self.rule else {}
         return {
             "parameters": dict(self.parameters),
             "moments": {kind: dict(values) for kind, values in self.moments.items()},
@@ -212,12 +223,14 @@ class PackedNetwork:
             "updates": self._moments_updates,
             "all_updates": self.updates,
             "body_updates": dict(self._body_updates),
+            **rule,
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Restores a state of this process or of an earlier one, without modifying it."""
         self.parameters = self._copied(state["parameters"])
         self.moments = {kind: self._copied(values) for kind, values in state["moments"].items()}
+        self.rule = {kind: self._copied(values) for kind, values in state.get("rule", {}).items()}
         # Entries that an older checkpoint lacks (SNR's `examples`) keep their initial values.
         self.kept = self.kept | self._copied(state["intervention"])
         self._moments_updates = state["updates"]
@@ -231,7 +244,7 @@ class PackedNetwork:
 
     def _restart_moments(self) -> None:
         """Resets the moments of active parameters to their initial values; moments of idle environments stay."""
-        parameters, moments, _ = self.train_state
+        parameters, moments, *_ = self.train_state
         for kind, fresh in self.optimizer.start(parameters).items():
             for name, value in fresh.items():
                 moments[kind][name].copy_(value)
@@ -239,8 +252,16 @@ class PackedNetwork:
         if self.body is not None:
             self._body_updates[self.body] = 0
 
+    def _restart_rule(self) -> None:
+        """Starts the optimizer's other state again, from the present parameters; idle environments' entries stay."""
+        parameters, _, _, rule = self.train_state
+        for kind, fresh in self.optimizer.start_state(parameters).items():
+            for name, value in fresh.items():
+                rule[kind][name].copy_(value)
+
     def _now(self, **more: Any) -> Now:
-        parameters, moments, kept = self.train_state
+        parameters, moments, kept, _ = self.train_state
+        more |= {"optimizer": self.settings["optimizer"]} if self.intervention.needs_step else {}
         own, activation = self.settings["intervention"], self.settings["activation"]
         return Now(
             self.model, parameters, own, kept, moments, updates=self.updates, seeds=self.seeds, activation=activation,
@@ -249,45 +270,3 @@ class PackedNetwork:
 
     def _copied(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {name: value.to(self.device, copy=True) for name, value in values.items()}
-
-
-class TargetNetwork:
-    """A copy of a packed network's parameters, under the same names, without an optimizer (`PackedNetwork.target`).
-
-    The copied tensors keep their identity; values are copied into them. A reset of parameters in the online network
-    does not change them, unless the intervention changes them itself (`Now.targets`).
-    """
-
-    def __init__(self, online: PackedNetwork) -> None:
-        self.online = online
-        self.parameters = {name: value.clone() for name, value in online.parameters.items()}
-
-    def copy(self, runs: NDArray[np.bool_] | None = None) -> None:
-        """Copies the online network's parameters, in place.  runs: which of the K runs; None: all."""
-        for name, own in self.parameters.items():
-            for run in range(len(own)) if runs is None else np.flatnonzero(runs):
-                own[run].copy_(self.online.parameters[name][run])
-
-    @torch.no_grad()
-    def follow(self, tau_K: Tensor) -> None:
-        """Moves the parameters towards the online network (see `follow`). tau (K,)."""
-        follow(self.parameters, self.online.parameters, tau_K)
-
-    def state(self) -> dict[str, Any]:
-        """The parameters. The tensors are not copied."""
-        return {"parameters": dict(self.parameters)}
-
-    def load(self, state: Mapping[str, Any]) -> None:
-        """Restores a state of this process or of an earlier one, without modifying it."""
-        for name, own in self.parameters.items():
-            own.copy_(state["parameters"][name])
-
-
-def follow(target: Mapping[str, Tensor], online: Mapping[str, Tensor], tau_K: Tensor) -> None:
-    """θ' ← (1 − τ) θ' + τ θ for each run, in place, inside and outside of compiled graphs.
-
-    target, online: name → (K, ...), with equal names. tau (K,).
-    """
-    for name, own in target.items():
-        tau = beside(tau_K, own)
-        own.copy_((1 - tau) * own + tau * online[name])

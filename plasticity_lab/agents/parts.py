@@ -110,6 +110,11 @@ class Parts(Generic[AnyBenchmark]):
         return cast(Sequence[Intervention], self.components["intervention"])
 
     @property
+    def copies(self) -> int:
+        """Memory of intervention and optimizer beyond one copy and two moments, in copies of all parameters."""
+        return self.interventions[0].copies - 1 + self.optimizers[0].copies
+
+    @property
     def agents(self) -> Sequence[Component]:
         """Each run's agent."""
         return self.components["agent"]

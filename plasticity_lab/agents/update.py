@@ -9,6 +9,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from plasticity_lab.agents.optimizer_step import (
+    Settings,
+    TrainState,
+    UpdateInputs,
+    by_owner,
+    optimizer_step_of,
+)
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.interventions.now import Now, State, Tensors
@@ -18,41 +25,6 @@ from plasticity_lab.randomness.device import uniforms
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.normed import linear_of
 from plasticity_lab.stacking.optimizer import Optimizer
-
-Settings = Mapping[str, Tensors]
-OF_BODY = "body."
-BY_STEP = "by_step"
-"""Key in the settings for parameters with slices that were reset at different times. Maps to the optimizer's
-corrections for its first T steps, name → (T, ...).
-"""
-
-
-class TrainState(NamedTuple):
-    """The tensors that an update changes: parameters and moments in place; the intervention's new `state` is returned.
-
-    Contains active tensors only. Parameters of idle environments are left out, so no gradient, penalty or moment
-    changes them.
-    """
-
-    parameters: Tensors
-    moments: Mapping[str, Tensors]
-    state: State
-
-
-class UpdateInputs(NamedTuple):
-    """Tensors that an update reads; the same for all agents.
-
-    settings: part → name → (K,).
-    keys: the keys of the intervention's random numbers, (K, 2).
-    count (): number of earlier updates.
-    corrections: the optimizer's corrections for this update. Keys with the prefix `OF_BODY` hold the corrections for
-        parameters that only the active environment has; these have a separate step count.
-    """
-
-    settings: Settings
-    keys: Tensor
-    count: Tensor
-    corrections: Tensors
 
 
 class LossOutput(NamedTuple):
@@ -123,6 +95,7 @@ def update_of(
     examples: the batch entry, (K, B, ...), that passes through each layer once; None if no entry does. With kernels, a
         kernel then also takes the optimizer step of linear layers, unless other parts need their gradients.
     """
+    optimize = optimizer_step_of(model, optimizer, intervention)
     once = examples is not None and model.network.rows_are_examples
     fused = kernels and once and fuses(optimizer, intervention, clip is not None)
     if kernels:
@@ -146,21 +119,6 @@ def update_of(
             total = total + output.hidden[name].sum()
         return total, (output.measured, hidden, rows, layer_inputs)
 
-    def optimize(train: TrainState, gradients: Tensors, inputs: UpdateInputs) -> None:
-        """One optimizer step: first for parameters shared by all environments, then for the active one's own."""
-        ages = {name: age for name, age in intervention.ages(train.state).items() if name in gradients}
-        for own, corrections in _by_owner(inputs):
-            names = gradients.keys() - ages.keys() if ages else gradients
-            own_names = [name for name in gradients if name in names and (model.owner(name) is not None) == own]
-            if own_names:
-                parameters = {name: train.parameters[name] for name in own_names}
-                moments = {kind: {name: values[name] for name in own_names} for kind, values in train.moments.items()}
-                optimizer.update(parameters, gradients, moments, inputs.settings["optimizer"], corrections)
-        if ages:
-            settings = inputs.settings["optimizer"]
-            by_step = inputs.settings.get(BY_STEP, {})
-            optimizer.update_slices(train.parameters, gradients, train.moments, settings, by_step, ages)
-
     def update(train: TrainState, inputs: UpdateInputs, batch: Tensors) -> tuple[State, Tensors]:
         others = {name: value for name, value in train.parameters.items() if name not in names}
         taps = (
@@ -176,14 +134,17 @@ def update_of(
         (gradients, deltas), (measured, hidden, rows, layer_inputs) = gradients_of(others, taps, train, inputs, batch)
         if clip is not None:
             gradients = clip(gradients, inputs.settings["agent"])
+        before = {name: value.clone() for name, value in train.parameters.items()} if intervention.needs_step else {}
         optimize(train, gradients, inputs)
-        for own, corrections in _by_owner(inputs) if tapped else ():
+        for own, corrections in by_owner(inputs) if tapped else ():
             of_owner = [name for name in layer_inputs if (model.owner(f"{name}.weight") is not None) == own]
             own_inputs = {name: layer_inputs[name] for name in of_owner}
             if own_inputs:
                 settings = inputs.settings["optimizer"]
                 optimizer.update_linear(own_inputs, deltas, train.parameters, train.moments, settings, corrections)
-        now = _now(model, train.parameters, train, inputs, gradients=gradients, hidden=hidden, **rows)
+        taken = {name: train.parameters[name] - value for name, value in before.items()}
+        shown = {"step": taken, "optimizer": inputs.settings["optimizer"]} if intervention.needs_step else {}
+        now = _now(model, train.parameters, train, inputs, gradients=gradients, hidden=hidden, **rows, **shown)
         return intervention.after_step(now), measured
 
     return update
@@ -213,12 +174,6 @@ def example_losses(loss: Loss, settings: Settings) -> Callable[[Tensors, Tensors
         return loss(parameters, settings, batch).total
 
     return losses
-
-
-def _by_owner(inputs: UpdateInputs) -> tuple[tuple[bool, Tensors], tuple[bool, Tensors]]:
-    """The corrections for shared parameters (False), and for parameters of the active environment alone (True)."""
-    of_body = {name.removeprefix(OF_BODY): row for name, row in inputs.corrections.items() if name.startswith(OF_BODY)}
-    return (False, inputs.corrections), (True, of_body)
 
 
 def row_of(rows: Tensors, at: Tensor) -> dict[str, Tensor]:

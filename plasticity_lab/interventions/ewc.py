@@ -38,6 +38,7 @@ class EWC(Intervention):
     """
 
     requires = frozenset({EXAMPLES})
+    leaves_parameters = True
     copies = 3
     between_tasks = True
     neutral = {"batch": 1}

@@ -4,7 +4,6 @@ Legend: K runs, E slices.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from math import gcd
 from typing import ClassVar, TypeVar
 
@@ -12,6 +11,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import Component
+from plasticity_lab.interventions.composed_names import column_names, named, of_member
 from plasticity_lab.interventions.now import Now, State, Tensors
 from plasticity_lab.networks.heads.head import Head
 from plasticity_lab.networks.heads.moe import MoE
@@ -24,6 +24,7 @@ TASK_BEGINS = "when a task begins"
 """In `Intervention.requires`: it has a method `before_task`."""
 COMING = "the examples of a task that begins"
 """In `Intervention.requires`: its method `before_task` reads `now.coming`."""
+CHANGING = "after_step", "every_n_updates", "before_task", "after_task"  # methods that may change parameters in place
 Value = TypeVar("Value")
 
 
@@ -54,12 +55,18 @@ class Intervention(Component):
     this is assumed to read them. If nothing reads the gradients and there is no penalty, a kernel may consume them
     while it computes them."""
 
+    needs_step: bool = False
+    """Whether it reads `now.optimizer` and `now.step`. The update then keeps two copies more of the parameters."""
+
     copies: int = 1
     """Its memory (state and temporary tensors), as a multiple of the memory of all parameters."""
 
     restarts_agent: bool = False
     """Whether everything else that an agent has learned (moments, statistics) is reset with each task too. The agent
     does so before `before_task`. Its memory of data stays."""
+
+    leaves_parameters: bool = False
+    """Whether its methods change no parameter in place. If none is defined but `penalty`, this is known."""
 
     between_tasks: bool = False
     """Whether it does nothing before the end of the first task. If so, a run with one task equals a plain run."""
@@ -90,7 +97,8 @@ class Intervention(Component):
     @classmethod
     def columns_of(cls, members: Mapping[str, type["Intervention"]]) -> Sequence[Column]:
         """The columns of several at once, by the names that they have then."""
-        return [_named(column, member, members) for member, each in members.items() for column in each.columns]
+        columns = {name: each.columns for name, each in members.items()}
+        return [named(column, member, columns) for member, own in columns.items() for column in own]
 
     @classmethod
     def takes_gradients(cls) -> bool:
@@ -102,6 +110,12 @@ class Intervention(Component):
             return True
         last_word = next(each for each in cls.__mro__ if {"needs_gradients", "after_step"} & vars(each).keys())
         return vars(last_word).get("needs_gradients", True)
+
+    @classmethod
+    def changes_parameters(cls) -> bool:
+        """Whether it may change parameters in place. TRAC refuses that."""
+        kept = (getattr(cls, each) is getattr(Intervention, each) for each in CHANGING)
+        return not (cls.leaves_parameters or all(kept))
 
     def objection(self, others: Others) -> str | None:
         """The head must have the experts that it works on. A subclass with its own objection asks this one too."""
@@ -180,10 +194,6 @@ class Intervention(Component):
         return now.state
 
 
-Members = Mapping[str, Intervention] | Mapping[str, type[Intervention]]
-"""Interventions by the names of their options."""
-
-
 class Composed(Intervention):
     """Interventions that work one after the other, in the given order.
 
@@ -201,6 +211,7 @@ class Composed(Intervention):
         self.prunes = max(member.prunes for member in each)
         self.needs_experts = max(member.needs_experts for member in each)
         self.copies = sum(member.copies for member in each)
+        self.needs_step = any(member.needs_step for member in each)
         self.restarts_agent = any(member.restarts_agent for member in each)
         self.between_tasks = all(member.between_tasks for member in each)
         periods = [member.every for member in each if member.every is not None]
@@ -229,9 +240,8 @@ class Composed(Intervention):
 
     def penalty(self, now: Now) -> Tensor:
         """(K,): the sum of all penalties."""
-        return torch.stack([member.penalty(self._seen_by(name, now)) for name, member in self.members.items()]).sum(
-            dim=0
-        )
+        penalties = [member.penalty(self._seen_by(name, now)) for name, member in self.members.items()]
+        return torch.stack(penalties).sum(dim=0)
 
     def after_step(self, now: Now) -> State:
         """One after the other."""
@@ -246,12 +256,12 @@ class Composed(Intervention):
         """The ages of all members. If two members name the same parameter, the first member's ages are used."""
         ages: dict[str, Tensor] = {}
         for name, member in self.members.items():
-            ages = {**member.ages(_of(state, name)), **ages}
+            ages = {**member.ages(of_member(state, name)), **ages}
         return ages
 
     def moments_begun(self, state: State) -> State:
         """The states of all members."""
-        return self._prefixed(lambda name, member: member.moments_begun(_of(state, name)))
+        return self._prefixed(lambda name, member: member.moments_begun(of_member(state, name)))
 
     def before_task(self, now: Now) -> State:
         """One after the other."""
@@ -264,9 +274,10 @@ class Composed(Intervention):
     def measured(self, state: State) -> Tensors:
         """The values of all members, by the names of `columns_of`."""
         values: dict[str, Tensor] = {}
+        columns = {name: member.columns for name, member in self.members.items()}
         for name, member in self.members.items():
-            names = _column_names(self.members, name)
-            values |= {names[key]: value for key, value in member.measured(_of(state, name)).items()}
+            names = column_names(columns, name)
+            values |= {names[key]: value for key, value in member.measured(of_member(state, name)).items()}
         return values
 
     def _prefixed(self, of: Callable[[str, Intervention], Mapping[str, Value]]) -> dict[str, Value]:
@@ -286,25 +297,4 @@ class Composed(Intervention):
         """The situation for a member: with its own settings, state and random numbers."""
         place = list(self.members).index(name)
         keys = now.keys if now.keys is None or place == 0 else now.keys ^ place
-        return now._replace(settings=_of(now.settings, name), state=_of(now.state, name), keys=keys)
-
-
-def _named(column: Column, member: str, members: Members) -> Column:
-    name = _column_names(members, member)[column.name]
-    if name == column.name:
-        return column
-    return replace(
-        column, of=name, measure=replace(column.measure, name=name, title=f"{column.measure.title} ({member})")
-    )
-
-
-def _of(values: Mapping[str, Tensor], member: str) -> dict[str, Tensor]:
-    """The values of a member, without its prefix."""
-    return {name.removeprefix(f"{member}."): of for name, of in values.items() if name.startswith(f"{member}.")}
-
-
-def _column_names(members: Members, member: str) -> dict[str, str]:
-    """The names of a member's columns → their names together with the columns of the other members."""
-    others = {column.name for name, each in members.items() if name != member for column in each.columns}
-    names = [column.name for column in members[member].columns]
-    return {name: f"{member}_{name}" if name in others else name for name in names}
+        return now._replace(settings=of_member(now.settings, name), state=of_member(now.state, name), keys=keys)

@@ -45,6 +45,8 @@ class Now(NamedTuple):
     updates: the same count as a number, outside of compiled code; never reset, unlike the optimizer's count.
     seeds: the init_seed of each run, for random numbers outside: `host_stream(seed, purpose, now.updates)`.
     gradients: the update's gradients. hidden: its activations, unit → (K, B, *), if the intervention watches units.
+    optimizer: the optimizer's settings, name → (K,) float64; step: the optimizer's step of this update, the parameters
+        after it minus those before. Both only for a class that declares `needs_step`; step only in `after_step`.
     weights (B,): the weight of each row of the batch in a mean over examples; 0 for padding rows; None: equal.
     task: the position of the task that begins or has ended.
     examples, log_likelihood: the data and likelihood of the ended task, if the agent provides them.
@@ -66,6 +68,8 @@ class Now(NamedTuple):
     seeds: Sequence[int] = ()
     gradients: Tensors = {}
     hidden: Tensors = {}
+    optimizer: Tensors = {}
+    step: Tensors = {}
     weights: Tensor | None = None
     task: int = 0
     examples: Examples | None = None

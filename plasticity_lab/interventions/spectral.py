@@ -32,6 +32,8 @@ class Spectral(Intervention):
     Source: Lewandowski et al. 2024, with p = 2.
     """
 
+    leaves_parameters = True
+
     def __init__(self, strength: float = 1e-3, power: int = 2) -> None:
         self.strength = check("intervention.strength", strength, at_least=0)
         self.power = check("intervention.power", power, at_least=1)

@@ -16,6 +16,8 @@ from torch import Tensor
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.stacking.experts import StackedExperts, StackedNoisyExperts
+from plasticity_lab.stacking.linear import StackedLinear
+from plasticity_lab.stacking.normed import linear_of
 
 Units = NDArray[np.int64]
 """Numbers of units, channels or experts within a named place, 0 … produced[0] − 1."""
@@ -29,6 +31,19 @@ DRAWN_ANEW = ("weight", "bias", "sigma", "sigma_bias")
 """The parameters that a fresh layer replaces: all except a normalisation's, which start without randomness."""
 OF_INPUTS = ("weight", "sigma")
 """The parameters of a layer that have a row for each of its inputs."""
+
+
+def real_columns(model: Model) -> dict[str, int]:
+    """The number of real columns along the last axis of each parameter with padding; 0 for a switch.
+
+    Parameters without padding are absent.
+    """
+    found = dict.fromkeys(model.switches, 0)
+    for layer in model.design.layers:
+        linear = getattr(linear_of(layer), "linear", linear_of(layer))
+        if isinstance(linear, StackedLinear) and linear.padded > linear.outputs:
+            found |= {f"{layer.name}.{part}": linear.outputs for part in DRAWN_ANEW}
+    return found
 
 
 def taking_part(unit: Unit, parameters: Mapping[str, Tensor]) -> bool:

@@ -75,6 +75,23 @@ def tanh(x: Tensor) -> Tensor:
     return value + (1 - value * value) * _change(x, at) if _differentiated(x) else value
 
 
+def sigmoid(x: Tensor) -> Tensor:
+    """1 / (1 + e^−x), to the last digits in both tails.  x of any shape, float32 → like x.
+
+    The threshold is max(x, −88) (torch.clamp has a slow backward on CPU). It keeps e^−x finite, and with it the
+    gradient e^−x / (1 + e^−x)². The gradient is 0 if it would be below 1e-19 on the left.
+    """
+    return (exp(-functional.threshold(x, -88.0, -88.0)) + 1).reciprocal()
+
+
+def erfi(x: Tensor) -> Tensor:
+    """The imaginary error function, 2/√π ∫ e^t² dt from 0 to x, without a gradient; ±∞ from |x| = 9.42 on.
+
+    x of any shape, float32 → like x. Composed in eager mode and on GPUs too, since torch has no such function.
+    """
+    return composed.erfi(x.detach())
+
+
 def gelu(x: Tensor) -> Tensor:
     """x · Φ(x), Φ the normal distribution function.  x of any shape, float32 → like x."""
     if not compiles_for_cpu(x):

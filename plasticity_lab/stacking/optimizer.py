@@ -38,9 +38,24 @@ class Optimizer(Component):
     """Our own kernel for its step of linear layers, an operator of torch.ops.plasticity_lab; None if there is no
     kernel."""
 
+    copies: ClassVar[int] = 0
+    """Its memory (moments, state and temporary tensors) beyond two moments, as a multiple of the memory of all
+    parameters."""
+
+    operations: ClassVar[int] = 0
+    """Operations for each parameter in an update beyond those of Adam, for estimates of time."""
+
     def start(self, parameters: Tensors) -> dict[str, dict[str, Tensor]]:
         """The moments before the first step, zero: moment → name → like the parameter."""
         return {kind: {name: torch.zeros_like(value) for name, value in parameters.items()} for kind in self.moments}
+
+    def start_state(self, parameters: Tensors) -> dict[str, dict[str, Tensor]]:
+        """The state besides the moments, before the first step: kind → name → (K, ...). Most optimizers have none.
+
+        Moments are like the parameters, and resets of units set them to zero. Nothing but the optimizer changes this
+        state, which is made again when the moments are reset.
+        """
+        return {}
 
     def corrections(self, settings: Tensors, first: int, steps: int) -> dict[str, Tensor]:
         """Numbers that depend on the step count alone: name → (S, ...) for the steps first … first + steps − 1.

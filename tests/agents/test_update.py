@@ -2,10 +2,11 @@
 
 from typing import ClassVar
 
+import pytest
 import torch
 
 from plasticity_lab.activations.relu import ReLU
-from plasticity_lab.agents.update import LossOutput, TrainState, UpdateInputs, update_of
+from plasticity_lab.agents.update import LossOutput, TrainState, UpdateInputs, fuses, update_of
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.stacking.run_axis import on_run_axis
@@ -69,3 +70,41 @@ def test_an_intervention_sees_what_the_optimizer_has_made_of_the_clipped_gradien
     assert int(seen["count"]) == 7
     assert torch.equal(seen["weights"], ROWS)
     torch.testing.assert_close(measured["loss"], 2 * before.sum(dim=(1, 2)))  # without the penalty
+
+
+class Steps(Intervention):
+    """It keeps the optimizer's settings and the step that it is shown."""
+
+    needs_gradients = False
+    needs_step = True
+
+    def after_step(self, now):
+        return {"rate": now.optimizer["lr"].clone(), "step": now.step[NAME].clone()}
+
+
+@pytest.mark.parametrize("own", [{"needs_step": True}, {"needs_step": False}], ids=["declared", "not declared"])
+def test_an_intervention_sees_the_step_just_taken_if_it_declares_that(own, monkeypatch):
+    """A step of SGD by a gradient of 1, and the rates of both runs; the kernels' step would stay."""
+    monkeypatch.setattr(Steps, "needs_step", own["needs_step"])
+    model = classifier(MLP(width=4), [ReLU()] * 2, (1, 2, 2), 4)
+    optimizers, intervention = [SGD(lr=0.1), SGD(lr=0.5)], Steps()
+    parameters = model.start([0, 1], CPU)
+    before = parameters[NAME].clone()
+
+    def loss(own, settings, batch):
+        total = own[NAME].sum(dim=(1, 2))
+        return LossOutput(total, {}, {})
+
+    settings = {"activation": {}, "optimizer": on_run_axis(optimizers, dtype=torch.float64), "intervention": {}}
+    update = update_of(model, loss, optimizers[0], intervention)
+    inputs = UpdateInputs(settings, torch.zeros(2, 2), torch.tensor(7), {})
+    train = TrainState(parameters, optimizers[0].start(parameters), {})
+    if not own["needs_step"]:
+        with pytest.raises(KeyError):
+            update(train, inputs, {})
+        return
+    seen, _ = update(train, inputs, {})
+    assert seen["rate"].tolist() == [0.1, 0.5]
+    assert torch.equal(seen["step"], parameters[NAME] - before)
+    torch.testing.assert_close(seen["step"][1], torch.full((4, 4), -0.5))
+    assert fuses(optimizers[0], intervention, clipped=False)

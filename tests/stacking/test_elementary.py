@@ -5,6 +5,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 import torch
+from scipy.special import erfi as exact_erfi
 from torch import Tensor
 
 from plasticity_lab.stacking import composed, elementary
@@ -72,6 +73,13 @@ def test_the_others_are_off_by_less_than_two_in_the_last_place(function, exact, 
     assert error(function(x), exact(x.double())) < 2
 
 
+def test_erfi_is_off_by_less_than_four_in_the_last_place():
+    x = torch.cat([EVERYWHERE[EVERYWHERE.abs() < 9.4], floats(4.4, 4.6, 3)])
+    assert error(composed.erfi(x), torch.from_numpy(exact_erfi(x.double().numpy()))) < 4
+    assert composed.erfi(torch.tensor([0.0, 9.5, -9.5, inf, -inf])).tolist() == [0, inf, -inf, inf, -inf]
+    assert composed.erfi(torch.tensor([nan])).isnan()
+
+
 @pytest.mark.usefixtures("both")
 def test_values_and_gradients_of_the_others_are_near_float64():
     x = torch.linspace(-12, 12, 999)
@@ -133,6 +141,7 @@ def test_compiled_gradients_are_there_by_an_argument_itself_and_by_what_is_made_
             x = of(x)
             found = [elementary.exp(x), elementary.log(x), *elementary.sin_and_cos(x), elementary.log_softmax(x)]
             found += [elementary.tanh(x), elementary.gelu(x), elementary.normal_distribution(x)]
+            found += [elementary.sigmoid(x), elementary.erfi(x)]
             found += [elementary.exp_minus_one(-x), elementary.log_softmax_at(x, torch.arange(4)).unsqueeze(1)]
             return (
                 sum(((n + 1.0) * each[:, :3]).sum() for n, each in enumerate(found))

@@ -59,16 +59,17 @@ def cost_with_memory(
     steps = tasks.total_steps
     remembered = min(agent.capacity, steps) // agent.environments * agent.environments
     ring = remembered * bytes_of_step(body)
+    size = sum(model.size for model in models)
     return Cost(
         length=steps,
         unit="environment steps",
         updates=agent.timetable.all_updates(steps, agent.environments),
-        flops=operations,
+        flops=operations + parts.optimizers[0].operations * size,
         memory=memory,
         speed="dense",
         rows=tasks.epochs + parts.benchmark.tasks + steps // STEPS_AN_EPISODE,
         epochs=tasks.epochs,
-        parameters=sum(model.size for model in models),
+        parameters=size,
         host_memory=(
             Share(ring + priorities * remembered, f"{remembered:,} remembered steps", "a smaller agent.capacity"),
         ),

@@ -51,8 +51,8 @@ def _all_of(each: Iterable[Tensor]) -> NDArray[np.bool_]:
 
 
 def _all(train_state: TrainState) -> Iterator[Tensor]:
-    """Parameters, moments and the intervention's state, (K, ...) each."""
+    """Parameters, moments and the states of optimizer and intervention, (K, ...) each."""
     yield from train_state.parameters.values()
-    for values in train_state.moments.values():
+    for values in (*train_state.moments.values(), *train_state.rule.values()):
         yield from values.values()
     yield from train_state.state.values()

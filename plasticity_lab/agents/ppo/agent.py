@@ -94,10 +94,10 @@ def cost_of(agent: PPOSettings, parts: Parts[BodyBenchmark], model: Model, resou
         length=stages.total_steps,
         unit="environment steps",
         updates=rollouts * agent.minibatches * agent.epochs,
-        flops=6 * work * size,
+        flops=6 * work * size + parts.optimizers[0].operations * model.size,
         memory=(
             Share(
-                (BYTES_A_PARAMETER + 8 * (parts.interventions[0].copies - 1)) * model.size,
+                (BYTES_A_PARAMETER + 8 * parts.copies) * model.size,
                 f"the {model.size:,} parameters of its network",
                 "a smaller network.width",
             ),

@@ -93,7 +93,7 @@ class NoReplay(Supervised):
         whole = images.bytes + max(0, idle) * prod(resource.train_images.shape[1:])
         return replace(
             cost,
-            flops=flops_of(model, benchmark.batch_size + self.replayed),
+            flops=flops_of(model, benchmark.batch_size + self.replayed) + parts.optimizers[0].operations * model.size,
             memory=(network, Share(whole, "images", "a smaller network.width")),
         )
 

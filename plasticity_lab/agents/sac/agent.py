@@ -131,7 +131,7 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
         batch = 4 * aligned(self.batch) * (4 * (prod(body.observation) + body.actions) + 3 * between)
         memory = (
             Share(
-                (BYTES_A_PARAMETER + 8 * (parts.interventions[0].copies - 1)) * size,
+                (BYTES_A_PARAMETER + 8 * parts.copies) * size,
                 f"the {size:,} parameters of its networks and the critics' targets",
                 "a smaller network.width" if apart else "a smaller network.channels",
             ),

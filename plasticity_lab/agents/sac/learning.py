@@ -14,11 +14,12 @@ from torch import Tensor
 from plasticity_lab.agents.acting.measured import Measured
 from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.acting.snapshot import Snapshot
-from plasticity_lab.agents.packed_network import PackedNetwork, TargetNetwork
+from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac.policy import BOUNDS, bounds_of
 from plasticity_lab.agents.sac.settings import SACSettings
 from plasticity_lab.agents.sac.temperature import NAME, Temperature
+from plasticity_lab.agents.target_network import TargetNetwork
 from plasticity_lab.agents.update import TrainState
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.diagnostics.view import View

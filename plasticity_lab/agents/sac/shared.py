@@ -19,13 +19,14 @@ from torch import Tensor
 from plasticity_lab.agents.acting.measured import Measured
 from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.compiled import Compiled
-from plasticity_lab.agents.packed_network import PackedNetwork, as_floats, follow
+from plasticity_lab.agents.packed_network import PackedNetwork, as_floats
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac.learning import Learning
 from plasticity_lab.agents.sac.policy import BOUNDS, middle, normal_like, sampled
 from plasticity_lab.agents.sac.settings import SACSettings
 from plasticity_lab.agents.sac.step import OF_ACTOR, OF_CRITICS, Step
 from plasticity_lab.agents.sac.temperature import NAME, Temperature, learn
+from plasticity_lab.agents.target_network import follow
 from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, drawn, row_of, update_of
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.diagnostics.view import View

@@ -13,9 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from plasticity_lab.agents.packed_network import PackedNetwork, follow
+from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.sac.policy import BOUNDS, normal_like, sampled
 from plasticity_lab.agents.sac.temperature import NAME, Temperature, learn
+from plasticity_lab.agents.target_network import follow
 from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, drawn, row_of, update_of
 from plasticity_lab.interventions.now import State
 from plasticity_lab.kernels.through import through

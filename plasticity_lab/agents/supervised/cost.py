@@ -33,10 +33,10 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
         length=benchmark.total_steps,
         unit="steps",
         updates=benchmark.total_steps,
-        flops=flops_of(model, benchmark.batch_size),
+        flops=flops_of(model, benchmark.batch_size) + parts.optimizers[0].operations * model.size,
         memory=(
             Share(
-                (BYTES_A_PARAMETER + 4 * (parts.interventions[0].copies - 1)) * model.size,
+                (BYTES_A_PARAMETER + 4 * parts.copies) * model.size,
                 f"the {model.size:,} parameters of its network",
                 "a smaller network.width",
             ),

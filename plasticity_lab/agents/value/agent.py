@@ -92,7 +92,7 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
         batch = 2 * rows * numbers * np.dtype(body.dtype).itemsize + 4 * rows * (2 * numbers + 3 * between)
         memory = (
             Share(
-                (BYTES_A_PARAMETER + 8 * (parts.interventions[0].copies - 1)) * model.size,
+                (BYTES_A_PARAMETER + 8 * parts.copies) * model.size,
                 f"the {model.size:,} parameters of its network and its target's",
                 "a smaller network.width",
             ),

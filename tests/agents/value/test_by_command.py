@@ -7,7 +7,7 @@ import pytest
 from launch.command import run_command
 from launch.tracking.wandb import content
 from launch.work.worker import work
-from plasticity_lab.agents.packed_network import TargetNetwork
+from plasticity_lab.agents.target_network import TargetNetwork
 from plasticity_lab.agents.value import learner as of_value
 from plasticity_lab.records.checkpoint import load_checkpoint
 from plasticity_lab.records.classifier import declared_in

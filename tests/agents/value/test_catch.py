@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from launch.command import resolve
-from plasticity_lab.agents.packed_network import TargetNetwork
+from plasticity_lab.agents.target_network import TargetNetwork
 from tests.agents.value.packs import BY_KERNELS, advanced, begun, task_of
 from tests.helpers.packs import needs_compiler, needs_kernels
 

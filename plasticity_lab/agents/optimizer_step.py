@@ -1,0 +1,142 @@
+"""One optimizer step of a network: the tensors that it needs, and its calls of the optimizer.
+
+Legend: K runs.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.interventions.now import State, Tensors
+from plasticity_lab.networks.model import Model
+from plasticity_lab.networks.units import real_columns
+from plasticity_lab.stacking.optimizer import Optimizer
+from plasticity_lab.stacking.run_axis import beside
+from plasticity_lab.stacking.update_rule import RuleInputs, UpdateRule
+
+Settings = Mapping[str, Tensors]
+OF_BODY = "body."
+BY_STEP = "by_step"
+"""Key in the settings for parameters with slices that were reset at different times. Maps to the optimizer's
+corrections for its first T steps, name → (T, ...).
+"""
+OF_RULE = "rule"
+"""Key in the settings for an update rule that draws. Maps "keys" to the keys of its random numbers, (K, 2)."""
+
+
+class TrainState(NamedTuple):
+    """The tensors that an update changes: parameters, moments and the optimizer's other state (`rule`, see
+    `Optimizer.start_state`) in place; the intervention's new `state` is returned.
+
+    Contains active tensors only. Parameters of idle environments are left out, so no gradient, penalty or moment
+    changes them.
+    """
+
+    parameters: Tensors
+    moments: Mapping[str, Tensors]
+    state: State
+    rule: Mapping[str, Tensors] = {}
+
+
+class UpdateInputs(NamedTuple):
+    """Tensors that an update reads; the same for all agents.
+
+    settings: part → name → (K,).
+    keys: the keys of the intervention's random numbers, (K, 2).
+    count (): number of earlier updates.
+    corrections: the optimizer's corrections for this update. Keys with the prefix `OF_BODY` hold the corrections for
+        parameters that only the active environment has; these have a separate step count.
+    """
+
+    settings: Settings
+    keys: Tensor
+    count: Tensor
+    corrections: Tensors
+
+
+OptimizerStep = Callable[[TrainState, Tensors, UpdateInputs], None]
+"""(train state, gradients, inputs): parameters, moments and the optimizer's other state are changed in place."""
+
+
+def optimizer_step_of(model: Model, optimizer: Optimizer, intervention: Intervention) -> OptimizerStep:
+    """The step of one network's optimizer. An update rule is called once, for all active parameters."""
+    real = real_columns(model) if isinstance(optimizer, UpdateRule) else {}
+
+    def optimize(train: TrainState, gradients: Tensors, inputs: UpdateInputs) -> None:
+        ages = {name: age for name, age in intervention.ages(train.state).items() if name in gradients}
+        if isinstance(optimizer, UpdateRule):
+            optimizer.step(_rule_inputs(model, real, train, gradients, inputs, ages))
+        else:
+            _plain_step(model, optimizer, train, gradients, inputs, ages)
+
+    return optimize
+
+
+def _plain_step(
+    model: Model,
+    optimizer: Optimizer,
+    train: TrainState,
+    gradients: Tensors,
+    inputs: UpdateInputs,
+    ages: Tensors,
+) -> None:
+    """A step of an ordinary optimizer: first for parameters shared by all environments, then for the active one's own.
+    Parameters with slices that were reset at different times come last.
+    """
+    for own, corrections in by_owner(inputs):
+        names = gradients.keys() - ages.keys() if ages else gradients
+        own_names = [name for name in gradients if name in names and (model.owner(name) is not None) == own]
+        if own_names:
+            parameters = {name: train.parameters[name] for name in own_names}
+            moments = {kind: {name: values[name] for name in own_names} for kind, values in train.moments.items()}
+            optimizer.update(parameters, gradients, moments, inputs.settings["optimizer"], corrections)
+    if ages:
+        settings = inputs.settings["optimizer"]
+        by_step = inputs.settings.get(BY_STEP, {})
+        optimizer.update_slices(train.parameters, gradients, train.moments, settings, by_step, ages)
+
+
+def _rule_inputs(
+    model: Model,
+    real: Mapping[str, int],
+    train: TrainState,
+    gradients: Tensors,
+    inputs: UpdateInputs,
+    ages: Tensors,
+) -> RuleInputs:
+    """The arguments of an update rule's step."""
+    of_owner, by_step = dict(by_owner(inputs)), inputs.settings.get(BY_STEP, {})
+    learned = {name: gradient for name, gradient in gradients.items() if real.get(name) != 0}
+
+    def correction(key: str, name: str) -> Tensor:
+        parameter = train.parameters[name]
+        if name not in ages:
+            return beside(of_owner[model.owner(name) is not None][key], parameter)
+        age, rows = ages[name], by_step[key]
+        runs = torch.arange(len(age), device=age.device).unsqueeze(1)
+        row = age.clamp(max=len(rows) - 1)
+        values = rows[row, runs] if rows.dim() > 1 else rows[row]
+        return values.view(*age.shape, *[1] * (parameter.dim() - 2))
+
+    return RuleInputs(
+        train.parameters,
+        gradients,
+        train.moments,
+        train.rule,
+        inputs.settings["optimizer"],
+        correction,
+        real,
+        model.units,
+        lambda base: _plain_step(model, base, train, learned, inputs, ages),
+        inputs.settings.get(OF_RULE, {}).get("keys"),
+        inputs.count,
+    )
+
+
+def by_owner(inputs: UpdateInputs) -> tuple[tuple[bool, Tensors], tuple[bool, Tensors]]:
+    """The corrections for shared parameters (False), and for parameters of the active environment alone (True)."""
+    of_body = {name.removeprefix(OF_BODY): row for name, row in inputs.corrections.items() if name.startswith(OF_BODY)}
+    return (False, inputs.corrections), (True, of_body)
