@@ -60,17 +60,13 @@ def store_around(path: str | os.PathLike[str]) -> str | None:
         if f"{place}{os.sep}".startswith(_INSTALLED):
             return None
         for folder in (place, *map(str, Path(place).parents)):
-            if is_store(folder):
+            if any(_holds(os.path.join(folder, part), levels) for part, levels in LAYOUT.items()):
                 return folder
     return None
 
 
-def is_store(folder: str) -> bool:
-    """Whether a folder has any permanent file of a store, at its path in a store."""
-    return any(_holds(os.path.join(folder, part), levels) for part, levels in LAYOUT.items())
-
-
 def _holds(folder: str, levels: Sequence[str]) -> bool:
+    """Whether a folder has any permanent file of a store, at its path in a store."""
     try:
         with os.scandir(folder) as entries:
             fitting = (entry.path for entry in entries if re.fullmatch(levels[0], entry.name))

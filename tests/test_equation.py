@@ -161,11 +161,7 @@ def test_batches_of_any_size(activation, settings):
 @pytest.mark.parametrize("batch", [{"batch_size": 16}, {"batch_size": 4, "steps": 12}, {"batch_size": 1, "steps": 12}])
 @pytest.mark.parametrize(
     ("activation", "own", "network"),
-    [
-        ("leaky_relu", {}, {"width": 1}),
-        ("leaky_relu", {}, {"width": 1, "depth": 3}),
-        ("crelu", {}, {"width": 2}),
-    ],
+    [("leaky_relu", {}, {"width": 1}), ("leaky_relu", {}, {"width": 1, "depth": 3}), ("crelu", {}, {"width": 2})],
 )
 def test_layers_of_one_unit_or_one_input(activation, own, network, batch):
     case = Case((activation, own), "mnist", network=network, **batch)

@@ -91,7 +91,8 @@ class Captured:
             return self._function(*arguments)
         moved = [at for at, place in enumerate(places) if place != self._places[at] and at not in self._fed]
         if moved or self._replay is None:
-            self._fed |= {at: torch.empty_like(tensors[at]) for at in moved if self._is_to_be_fed(at, tensors[at])}
+            fed = (at for at in moved if not self._replay or at not in self._changed or tensors[at].nbytes <= FED_BYTES)
+            self._fed |= {at: torch.empty_like(tensors[at]) for at in fed}
             self._places = places
         for at, own in self._fed.items():
             self._feed(at, tensors[at], own)
@@ -110,9 +111,6 @@ class Captured:
         counts = [sum(1 for _ in _tensors(argument)) for argument in arguments]
         owners = [number for number, count in enumerate(counts) for _ in range(count)]
         return frozenset(at for at, owner in enumerate(owners) if owner not in self._reads)
-
-    def _is_to_be_fed(self, at: int, tensor: Tensor) -> bool:
-        return self._replay is None or at not in self._changed or tensor.nbytes <= FED_BYTES
 
     def _callers(self, own: Tensor, tensors: Sequence[Tensor]) -> Tensor:
         """A result tensor for the caller: the argument itself if it was passed through, otherwise a copy."""

@@ -172,16 +172,15 @@ def _path(known: str, arguments: Sequence[Any]) -> Path | None:
     devices = {leaf.device for leaf in tree_leaves(arguments) if isinstance(leaf, torch.Tensor)}
     machine = [
         torch.backends.cpu.get_cpu_capability(),
-        *sorted(_of_gpu(each) for each in devices if each.type == "cuda"),
+        *sorted(
+            repr((torch.cuda.get_device_name(each), torch.cuda.get_device_capability(each), torch.version.cuda))
+            for each in devices
+            if each.type == "cuda"
+        ),
     ]
     made_for = (known, _AT_START, sys.version, torch.__version__, *machine)
     name = hashlib.sha256(repr(made_for).encode()).hexdigest()
     return Path(folder) / "plasticity_lab" / f"{name}.graph"
-
-
-def _of_gpu(device: torch.device) -> str:
-    """Properties of a GPU that its machine code depends on, in addition to the source code."""
-    return repr((torch.cuda.get_device_name(device), torch.cuda.get_device_capability(device), torch.version.cuda))
 
 
 def _width_of_vectors() -> int | None:

@@ -83,7 +83,8 @@ def dead_pairs(activation: Activation, shape: Mapping[str, Tensor], h: Tensor) -
         return (h < MARGIN) | (h > 1 - MARGIN)
     if isinstance(activation, Tanh):
         return h.abs() > 1 - MARGIN
-    small = h.abs() < along_run_axis(SHARE * _deviations(h), h)
+    deviation_K = torch.stack([own.double().std(correction=0) for own in h.unbind()])  # run by run, whatever the pack
+    small = h.abs() < along_run_axis(SHARE * deviation_K.to(h.dtype), h)
     lowest = _lowest(activation, shape)
     return small if lowest is None else small | (h < along_run_axis(lowest + MARGIN, h))
 
@@ -97,11 +98,6 @@ def _lowest(activation: Activation, shape: Mapping[str, Tensor]) -> Tensor | Non
     if isinstance(activation, RandomizedSELU):  # in evaluation mode
         return -LAMBDA * (shape["lower"] + shape["upper"]) * 0.5
     return None
-
-
-def _deviations(h: Tensor) -> Tensor:
-    """The standard deviation of a layer's outputs over examples and units, (K,): run by run, whatever the pack."""
-    return torch.stack([own.double().std(correction=0) for own in h.unbind()]).to(h.dtype)
 
 
 def _shares(place: str | None, dead_K: Tensor, pairs: int, units_KN: Tensor) -> dict[str, Tensor]:

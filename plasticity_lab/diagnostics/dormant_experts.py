@@ -9,7 +9,7 @@ from torch import Tensor
 
 from plasticity_lab.component import check
 from plasticity_lab.diagnostics.diagnostic import Diagnostic, interval
-from plasticity_lab.diagnostics.places import run_by_run
+from plasticity_lab.diagnostics.places import SHARE, run_by_run
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
@@ -39,13 +39,12 @@ class DormantExperts(Diagnostic):
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
         """Columns of all experts together, and of each expert, numbered from 1."""
-        more = {"scale": 100.0, "places": 2, "better": "less"}
         experts = next((unit.produced[0] for unit in units if unit.kind == "expert"), 0)
         each = [
-            self.column(f"dormant_expert_{number}", f"Dormant units of expert {number}", "% of its units", **more)
+            self.column(f"dormant_expert_{number}", f"Dormant units of expert {number}", "% of its units", **SHARE)
             for number in range(1, experts + 1)
         ]
-        return [self.column("dormant_experts", "Dormant units of experts", "% of their units", **more), *each]
+        return [self.column("dormant_experts", "Dormant units of experts", "% of their units", **SHARE), *each]
 
     def look(self, view: View) -> dict[str, Tensor]:
         """The shares, (K,) each, counted in whole numbers."""

@@ -13,9 +13,6 @@ from plasticity_lab.diagnostics.places import UnitShares, in_rows, units_of
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.network import Unit
 
-TINY = 1e-9
-"""Added to the mean of a layer, which may be 0: then all of its units are dormant."""
-
 
 class DormantUnits(UnitShares):
     """The share of units with a score of at most τ: mean |h| over the probe, divided by the layer's mean of it.
@@ -25,6 +22,8 @@ class DormantUnits(UnitShares):
     """
 
     passes = 0.2
+    tiny = 1e-9
+    """Added to the mean of a layer, which may be 0: then all of its units are dormant."""
     named = ("dormant_units", "Dormant units", "% of all units")
 
     def __init__(self, every: int | str = 1, tau: float = 0.1) -> None:
@@ -36,6 +35,6 @@ class DormantUnits(UnitShares):
         return view.forward().hidden
 
     def marked(self, own: Tensor, unit: Unit) -> Tensor:
-        """h (B, V, *) → (N,)."""
+        """Values (B, V, *) → (N,)."""
         size_N = units_of(in_rows(own).abs().mean(dim=0).double(), unit).mean(dim=0)
-        return size_N <= self.tau * (size_N.mean() + TINY)
+        return size_N <= self.tau * (size_N.mean() + self.tiny)

@@ -7,18 +7,13 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from plasticity_lab.component import check
-from plasticity_lab.diagnostics.diagnostic import TASK, interval
-from plasticity_lab.diagnostics.places import UnitShares, in_rows, units_of
+from plasticity_lab.diagnostics.diagnostic import TASK
+from plasticity_lab.diagnostics.dormant_units import DormantUnits
 from plasticity_lab.diagnostics.sensitivities import sensitivities
 from plasticity_lab.diagnostics.view import View
-from plasticity_lab.networks.network import Unit
-
-TINY = 1e-30
-"""Added to the mean of a layer, which may be 0: then all of its units are inactive. Gradients can be very small."""
 
 
-class GraMa(UnitShares):
+class GraMa(DormantUnits):
     """The share of units with a score of at most τ: the mean over the probe of |∂ℓ/∂h|, ℓ the loss of one example,
     divided by the layer's mean of it.
 
@@ -27,17 +22,12 @@ class GraMa(UnitShares):
     """
 
     passes = 2.0
+    tiny = 1e-30  # gradients can be very small
     named = ("grama_inactive", "Units inactive by GraMa", "% of units (GraMa)")
 
     def __init__(self, every: int | str = TASK, tau: float = 0.01) -> None:
-        self.every = interval(every)
-        self.tau = check("diagnostics.tau", tau, at_least=0)
+        super().__init__(every, tau)
 
     def values(self, view: View) -> Mapping[str, Tensor]:
         """The gradients by the activations."""
         return sensitivities(view).units
-
-    def marked(self, own: Tensor, unit: Unit) -> Tensor:
-        """∂ℓ/∂h (B, V, *) → (N,)."""
-        size_N = units_of(in_rows(own).abs().mean(dim=0).double(), unit).mean(dim=0)
-        return size_N <= self.tau * (size_N.mean() + TINY)

@@ -8,7 +8,7 @@ from torch import Tensor
 from plasticity_lab.component import check
 from plasticity_lab.diagnostics.derivatives import FLAT, slopes
 from plasticity_lab.diagnostics.diagnostic import Diagnostic, interval
-from plasticity_lab.diagnostics.places import at, columns_at
+from plasticity_lab.diagnostics.places import SHARE, at, columns_at
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.records.measures import Column
@@ -29,8 +29,7 @@ class Saturated(Diagnostic):
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
         """Columns of the whole network, and of each place."""
-        more = {"scale": 100.0, "places": 2, "better": "less"}
-        return columns_at(self, units, "saturated", "Saturated pairs", "% of pairs (φ′)", **more)
+        return columns_at(self, units, "saturated", "Saturated pairs", "% of pairs (φ′)", **SHARE)
 
     def look(self, view: View) -> dict[str, Tensor]:
         """The shares, (K,) each, counted in whole numbers."""

@@ -124,7 +124,9 @@ class Environments:
         if not (np.isfinite(rewards).all() and (self._pixels or np.isfinite(frames).all())):
             broken = ~(np.isfinite(rewards) & np.isfinite(frames.reshape(len(rewards), -1)).all(axis=1))
             rewards, terminated = np.where(broken, np.nan, rewards), terminated | broken
-        reached = frames if self.body.stack == 1 else self._followed(frames)
+        reached = frames
+        if self.body.stack > 1:
+            reached = np.concatenate([self._observations[:, frames.shape[1] :], frames], axis=1)
         self._length += 1
         self._return += rewards
         truncated = (self._length >= self.body.max_steps) & ~terminated
@@ -199,10 +201,6 @@ class Environments:
             return frames
         before = np.zeros((len(frames), missing, *frames.shape[2:]), frames.dtype)
         return np.concatenate([before, frames], axis=1)
-
-    def _followed(self, frames: NDArray[Any]) -> NDArray[Any]:
-        """Frames after a step (M, C, ...) → observations (M, D), made from them and the earlier frames."""
-        return np.concatenate([self._observations[:, frames.shape[1] :], frames], axis=1)
 
     def _started(self, over: NDArray[np.int64]) -> NDArray[Any]:
         """Begins the current episode of these environments (E,); their first frames, (E, C, ...)."""

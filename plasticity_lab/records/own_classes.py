@@ -59,7 +59,7 @@ def digest_of_class(target: str) -> str | None:
     if target.partition(".")[0] == "plasticity_lab":
         return None  # a class of ours by its name: nothing is imported
     imported = _files({load(target).__module__, target.rpartition(".")[0]})
-    loading = {name: file for name, file in imported.items() if _loads_code(file)}
+    loading = {name: file for name, file in imported.items() if any(map(_is_loader, _nodes(file)))}
     others = {f"{name}: {other}": path for name, file in loading.items() for other, path in _loadable(file, imported)}
     return f"{_digest(imported)}+{_digest(others)}" if loading else _digest(imported)
 
@@ -141,12 +141,8 @@ def _absolute(node: ast.ImportFrom, package: str) -> str:
         return ""
 
 
-def _loads_code(file: Path) -> bool:
-    """Whether a file loads code without an import statement."""
-    return any(_is_loader(node) for node in _nodes(file))
-
-
 def _is_loader(node: ast.AST) -> bool:
+    """Whether a node loads code without an import statement."""
     if isinstance(node, ast.Name):
         return node.id in _LOADERS | _BUILTIN_LOADERS
     if isinstance(node, ast.Attribute):
@@ -162,7 +158,8 @@ def _is_loader(node: ast.AST) -> bool:
 
 def _loadable(file: Path, imported: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:
     """The code that a file may load without an import statement: name → file; without its imports."""
-    folder, strings = file.parent, [*_strings(file)]
+    folder, constants = file.parent, (node.value for node in _nodes(file) if isinstance(node, ast.Constant))
+    strings = [value for value in constants if isinstance(value, str) and len(value) < 256]
     named = (Path(word) for word in strings if word.endswith(SUFFIXES) and "\0" not in word)
     elsewhere = [start / path for path in named for start in (folder, folder.parent)]
     code = sorted({path.resolve() for path in (*_below(folder), *elsewhere) if path.is_file()} - {file})
@@ -203,12 +200,6 @@ def _file_unimported(module: str) -> Path | None:
     places = [Path(place).joinpath(*rest) for place in spec.submodule_search_locations or ()]
     files = (file for place in places for file in (place.with_suffix(".py"), place / "__init__.py"))
     return next((file for file in files if file.is_file()), None)
-
-
-def _strings(file: Path) -> Iterator[str]:
-    for node in _nodes(file):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 256:
-            yield node.value
 
 
 def _nodes(file: Path) -> Iterator[ast.AST]:

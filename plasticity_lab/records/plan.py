@@ -93,7 +93,7 @@ def read_plan(store: Store, sweep: str) -> Plan:
         sweep=value["sweep"],
         command=value["command"],
         asked=value["asked"],
-        runs=plan_lines.runs_in(value),
+        runs=plan_lines.StoredRuns(value["values"], value["runs_alike"], value["runs"]),
         packs=in_parts(store, plan_lines.packs_in(value)),
         settings=settings,
         code=value["code"],

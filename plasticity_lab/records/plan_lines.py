@@ -166,11 +166,6 @@ def packs_in(plan: Mapping[str, Any]) -> Iterator[Pack]:
     return (Pack(id=line[0], runs=tuple(line[2:]), **alike[line[1]]) for line in plan["packs"])
 
 
-def runs_in(plan: Mapping[str, Any]) -> Mapping[str, Run]:
-    """The runs in a plan's file."""
-    return StoredRuns(plan["values"], plan["runs_alike"], plan["runs"])
-
-
 def fault_of(plan: Mapping[str, Any]) -> str | None:
     """The fault of the packs and runs in a plan's file; None without a fault."""
     return fault_of_fields(plan, _FIELDS) or _fault_of_runs(plan) or _fault_of_packs(plan)

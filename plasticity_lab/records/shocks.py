@@ -99,12 +99,6 @@ class Shock:
         return _first(value >= REGAINED * self.accuracy_before for value in self.accuracy[1:])
 
 
-def shocks_of(table: "pa.Table", cycle: int) -> list[Shock]:
-    """The shocks in the metrics of a run, in their order.  cycle: epochs from one to the next of a task."""
-    names = ["kind", "task", "epoch", FACTOR, SATURATED, ACCURACY]
-    return shocks_in([row for row in table.select(names).to_pylist() if row["kind"] == "epoch"], cycle)
-
-
 def shocks_in(epochs: Sequence[Mapping[str, Any]], cycle: int) -> list[Shock]:
     """The shocks in a run's rows of epochs, in their order.  cycle: epochs from one to the next of a task."""
     shocks = []
@@ -148,7 +142,9 @@ def with_shocks(measures: Measures, cycle: int) -> Measures:
     """An agent's measures with the measures of shocks.  cycle: epochs from one to the next of a task."""
 
     def summarise(table: "pa.Table") -> dict[str, float | None]:
-        return {**measures.summarise(table), **summary_of(shocks_of(table, cycle))}
+        names = ["kind", "task", "epoch", FACTOR, SATURATED, ACCURACY]
+        epochs = [row for row in table.select(names).to_pylist() if row["kind"] == "epoch"]
+        return {**measures.summarise(table), **summary_of(shocks_in(epochs, cycle))}
 
     columns, summaries = (*measures.columns, *_COLUMNS), (*measures.summaries, *SUMMARIES.values())
     return replace(measures, columns=columns, summaries=summaries, summarise=summarise)

@@ -174,7 +174,8 @@ class Store:
 
     def calibration(self, device: str) -> Path:
         """The calibration of a device kind; its name may contain any character."""
-        return self.root / "calibration" / f"{_file_name(device)}.json"
+        name = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in device)
+        return self.root / "calibration" / f"{name}.json"
 
     def short_job_folder(self, name: str) -> Path:
         """Script, log and answer of a short job that does not train."""
@@ -239,7 +240,3 @@ def _try(path: Path) -> None:
         finally:
             with disk_errors("write", path):
                 link.unlink(missing_ok=True)
-
-
-def _file_name(words: str) -> str:
-    return "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in words)

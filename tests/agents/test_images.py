@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -17,28 +19,13 @@ def flat(image_set: ImageSet) -> torch.Tensor:
     return torch.from_numpy(image_set.train_images.reshape(30, -1))
 
 
-def test_raw_pixels_run_from_0_to_white():
-    scaled = Pixels(COLOURED, "raw", CPU).scaled(torch.tensor([0, 51, 255], dtype=torch.uint8))
+@pytest.mark.parametrize(("normalise", "floats"), [("raw", [0.0, 0.2, 1.0]), ("half", [-1.0, -0.6, 1.0])])
+@pytest.mark.parametrize("white", [255, 15])
+def test_raw_pixels_run_from_0_to_the_sets_own_white_and_half_from_minus_1_to_1(normalise, floats, white):
+    own = replace(COLOURED, train_images=COLOURED.train_images % 16, test_images=COLOURED.test_images % 16, white=white)
+    scaled = Pixels(own, normalise, CPU).scaled(torch.tensor([0, white // 5, white], dtype=torch.uint8))
     assert scaled.dtype == torch.float32
-    torch.testing.assert_close(scaled, torch.tensor([0.0, 0.2, 1.0]))
-
-
-def test_half_runs_from_minus_1_to_1():
-    scaled = Pixels(COLOURED, "half", CPU).scaled(torch.tensor([0, 51, 255], dtype=torch.uint8))
-    torch.testing.assert_close(scaled, torch.tensor([-1.0, -0.6, 1.0]))
-
-
-def test_white_is_the_sets_own():
-    digits = ImageSet(
-        "digits",
-        np.full((2, 1, 2, 2), 8, np.uint8),
-        np.zeros(2, np.int64),
-        np.full((1, 1, 2, 2), 16, np.uint8),
-        np.zeros(1, np.int64),
-        classes=10,
-        white=16,
-    )
-    assert Pixels(digits, "raw", CPU).scaled(torch.tensor([8, 16], dtype=torch.uint8)).tolist() == [0.5, 1.0]
+    torch.testing.assert_close(scaled, torch.tensor(floats))
 
 
 def test_std_standardises_each_channel():

@@ -5,8 +5,9 @@ import torch
 
 from tests.agents.ppo.packs import ONE, there_are
 from tests.agents.sac.packs import SMALL as SAC
+from tests.agents.sac.pixels import WORDS as SAC_ON_IMAGES
 from tests.agents.value.packs import BY_AGENT
-from tests.helpers.first_steps import PIXELS
+from tests.helpers.first_steps import EXPERTS, PIXELS
 from tests.tenants.packs import hold
 
 NO_GPU = "torch can use no GPU here (torch.cuda.is_available() is false); these tests need one."
@@ -18,8 +19,12 @@ ARMS = {
     "rainbow": (*BY_AGENT["rainbow"], *SHORT, "intervention=redo", "intervention.every=5"),
     "der with experts": (*BY_AGENT["der"], *SHORT, *PIXELS, "head=softmoe", "head.experts=2"),
     "rainbow_lite on pixels": (*BY_AGENT["rainbow_lite"], *SHORT, *PIXELS, "activation=rrelu"),
+    "token choice": (*BY_AGENT["rainbow_lite"], *SHORT, *PIXELS, "head=token_choice", "head.experts=4"),
+    "shuffled tokens": (*BY_AGENT["rainbow_lite"], *SHORT, *PIXELS, *EXPERTS, "network.tokens=shuffled"),
+    "impala": (*BY_AGENT["rainbow"], *SHORT, "network=small_impala", "network.hidden=8"),
     "ppo": (*ONE, "benchmark.environment_steps=96", "agent.max_norm=0.5"),
     "sac": SAC,
+    "sac on images": SAC_ON_IMAGES,
     "ppo with l2_init": (*ONE, "benchmark.environment_steps=96", "intervention=l2_init", "activation=rrelu"),
 }
 

@@ -45,6 +45,14 @@ def test_a_runs_numbers_do_not_depend_on_the_width_of_its_pack(network, activati
         assert not differing(alone.of(0), pack.of(0)), f"in a pack of {width}"
 
 
+@pytest.mark.parametrize(
+    "activation", ["swiglu", "crelu", "deep_fourier", "rational", "prelu", "gelu", "rand_smooth_leaky"]
+)
+def test_so_it_is_compiled_with_activations_of_every_kind(activation):
+    alone, pack = (on_gpu(runs_of(width, "mlp", activation), GREY, compiled=True) for width in (1, 3))
+    assert not differing(alone.of(0), pack.of(0))
+
+
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_pack_that_is_stopped_and_resumed_gets_the_numbers_of_one_that_was_not(network):
     whole = on_gpu(runs_of(3, network, "rrelu"), NETWORKS[network])

@@ -10,8 +10,6 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-META = torch.device("meta")
-
 
 class FromTheHost(AssertionError):
     """An operation on the device was given a tensor of the host."""

@@ -101,11 +101,7 @@ def test_products_by_zero_are_left_out_without_a_trace(runs, batch, inputs, outp
     assert torch.equal(of_doubled["second"]["a.weight"][:, :inputs], moments["second"]["a.weight"])
 
 
-OPTIMIZERS = [
-    Adam(),
-    AdamW(weight_decay=0.5),
-    SGD(momentum=0.9, weight_decay=0.1),
-]
+OPTIMIZERS = [Adam(), AdamW(weight_decay=0.5), SGD(momentum=0.9, weight_decay=0.1)]
 
 
 def started(optimizer: Optimizer, runs: int, inputs: int, outputs: int) -> tuple[dict, dict, dict]:

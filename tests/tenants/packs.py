@@ -19,7 +19,7 @@ BODIES = (
     *(FIND, "agent=actor_critic", "network=mlp"),
     *("benchmark=classic_cycle", "benchmark.environment_steps=256", "benchmark.tasks=2"),
 )
-RESETS = ("intervention=random_units", "intervention.every=3", "intervention.share=0.25")
+RESETS = ("intervention=redo", "intervention.every=3", "intervention.strength=0.6")
 
 
 def packs_of(*words: str) -> list[Run]:

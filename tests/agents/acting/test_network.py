@@ -47,13 +47,6 @@ def test_images_are_what_the_same_numbers_in_a_row_are():
     assert np.array_equal(acting(network={"width": 8}, dtype=np.uint8)(shown, 0)["values"], flat["values"])
 
 
-def test_a_run_is_the_same_in_any_pack():
-    shown = frames(5)
-    packed = acting(seeds=(1, 2, 3, 4, 5), dtype=np.uint8)(shown, 0)["values"]
-    for k in range(5):
-        assert np.array_equal(packed[k : k + 1], acting(seeds=(k + 1,), dtype=np.uint8)(shown[k : k + 1], 0)["values"])
-
-
 def test_networks_of_other_names_draw_other_slopes_and_each_call_its_own():
     shown = frames()
     draws = {"activation": "rrelu", "dtype": np.uint8, "randomised": True}

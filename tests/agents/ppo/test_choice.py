@@ -68,10 +68,7 @@ def test_cleanrls_preset_names_its_network_and_optimizer_too():
             ["benchmark=classic_cycle", "agent.advantages=minibatch", "agent.minibatches=2048"],
             r"normalises advantages over 1 step.*give fewer agent\.minibatches",
         ),
-        (
-            ["benchmark=classic_cycle", "agent.rollout=1", "agent.minibatches=1"],
-            "batch normalises .* 1 step",
-        ),
+        (["benchmark=classic_cycle", "agent.rollout=1", "agent.minibatches=1"], "batch normalises .* 1 step"),
         (["benchmark=classic_cycle", "agent.rollout_mode=test"], "agent.rollout_mode is 'test'.*train, eval"),
         (["benchmark=classic_cycle", "agent.advantages=all"], "agent.advantages is 'all'.*batch, minibatch, none"),
     ],

@@ -118,8 +118,6 @@ def test_without_mujoco_a_command_says_what_to_install_and_plans_nothing(store, 
             ("benchmark=mujoco", "benchmark.bodies=halfcheetah,hopper"),
             r"it must be a list, as in 'benchmark.bodies=\[halfcheetah\]' \(several lists are written",
         ),
-        (("benchmark=mujoco", "agent=supervised"), "agent=supervised learns labelled images"),
-        (("benchmark=permuted_digits", "agent=ppo"), "agent=ppo learns bodies in environments"),
     ],
 )
 def test_what_does_not_fit_together_is_refused_before_anything_is_planned(words, asked, sentence):

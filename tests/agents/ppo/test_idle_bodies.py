@@ -9,11 +9,10 @@ from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.records.rows import Position
 from tests.agents.ppo.packs import BOTH, numbers, there_are
 from tests.helpers.packs import CPU, interventions_under
-from tests.tenants.packs import FIND, RESETS, packs_of
+from tests.tenants.packs import RESETS, packs_of
 
-RANDOM_UNITS = (FIND, *RESETS)
-WORDS = [*((f"intervention={name}",) for name in interventions_under("ppo")), RANDOM_UNITS]
-OF_SLOPES = [("intervention=none",), ("intervention=l2_init",), ("intervention=redo",), RANDOM_UNITS]
+WORDS = [*((f"intervention={name}",) for name in interventions_under("ppo")), RESETS]
+OF_SLOPES = [("intervention=none",), ("intervention=l2_init",), RESETS]
 """For parameters of the activation, in each adapter too: by gradients, towards their start, with their units."""
 
 

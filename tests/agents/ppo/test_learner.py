@@ -13,7 +13,7 @@ from tests.agents.ppo.packs import BOTH, CLEANRL, ONE, SMALL, begun, numbers, th
 from tests.helpers.made_up_bodies import poisoned
 from tests.helpers.packs import choice, choices, needs_compiler, needs_kernels
 from tests.helpers.vectors import BITS, vectors
-from tests.tenants.packs import FIND, differing, hold, hold_compiled, packs_of, trained
+from tests.tenants.packs import RESETS, differing, hold, hold_compiled, packs_of, trained
 
 DETERMINISTIC = [name for name in choices("activation") if not component.load(choice("activation", name)[0]).randomised]
 MUJOCO = (*SMALL, "benchmark.bodies=[hopper,ant]", "protocol=clean", "benchmark.test_episodes=0")
@@ -25,7 +25,6 @@ PIXELS = (
     "benchmark.test_episodes=2",
     "benchmark.tasks=1",
 )
-RESETS = (FIND, "intervention=random_units", "intervention.every=3", "intervention.share=0.25")
 
 
 @pytest.fixture(autouse=True)
@@ -61,9 +60,7 @@ def test_its_floats_differ_from_run_to_run():
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "words",
-    [SMALL, ONE, (*CLEANRL, "agent.environments=2"), PIXELS],
-    ids=["cartpole", "gaussian", "cleanrl", "catch"],
+    "words", [SMALL, ONE, (*CLEANRL, "agent.environments=2"), PIXELS], ids=["cartpole", "gaussian", "cleanrl", "catch"]
 )
 def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(words):
     hold_compiled((2, 3, 5, 6, 8, 12), *words)

@@ -101,24 +101,3 @@ def test_where_an_episode_ended_both_observations_are_seen():
     normaliser.see(led_to, shown, np.array([[False, True], [False, False]]))
     np.testing.assert_allclose(normaliser.observations.count, [3 + 1e-4, 2 + 1e-4])
     np.testing.assert_allclose(normaliser.observations.mean[:, 0], [12 / 3.0001, 7 / 2.0001])
-
-
-def test_a_runs_statistics_do_not_depend_on_its_mates_and_are_restored():
-    draw = np.random.default_rng(0)
-    seen = draw.normal(3, 7, (30, 3, 2, 5)).astype(np.float32)
-    ended = draw.random((30, 3, 2)) < 0.2
-
-    def after(runs, steps, normaliser=None):
-        normaliser = normaliser or Normaliser(len(runs), 2, (5,))
-        for at in steps:
-            normaliser.see(seen[at, runs], seen[at, runs] + 1, ended[at, runs])
-            normaliser.scaled_rewards(seen[at, runs, :, 0], ended[at, runs], np.ones(len(runs)))
-        return normaliser
-
-    packed, alone = after([0, 1, 2], range(30)).state(), after([1], range(30)).state()
-    assert all(np.array_equal(packed[name][1:2], alone[name]) for name in alone)
-    restored = Normaliser(3, 2, (5,))
-    restored.load(after([0, 1, 2], range(11)).state())
-    assert all(
-        np.array_equal(value, packed[name]) for name, value in after([0, 1, 2], range(11, 30), restored).state().items()
-    )

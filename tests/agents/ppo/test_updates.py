@@ -18,12 +18,7 @@ from tests.tenants.packs import packs_of
 
 ONCE = ("agent.minibatches=1", "agent.epochs=1")
 SGD = ("optimizer=sgd", "optimizer.lr=0.5", "optimizer.momentum=0")
-IDLE = (
-    "intervention=shrink_and_perturb",
-    "intervention.every=3",
-    "intervention.strength=0",
-    "intervention.noise=0",
-)
+IDLE = ("intervention=shrink_and_perturb", "intervention.every=3", "intervention.strength=0", "intervention.noise=0")
 KL = MEASURED.index("approx_kl")
 
 

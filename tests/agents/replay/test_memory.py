@@ -52,13 +52,6 @@ def test_it_holds_what_a_slow_memory_holds_and_never_more_than_its_bounds(memory
                 by_hand.end_of_task(images)
 
 
-def test_a_run_alone_remembers_what_it_does_in_a_pack():
-    packed = remembered(TASKS, 60, 9, SEEDS)
-    for run, seed in enumerate(SEEDS):
-        alone = remembered([[images[run]] for images in TASKS], 60, 9, [seed])
-        assert np.array_equal(alone[0], packed[run])
-
-
 def test_split_cifar100_fills_its_memory_exactly():
     assert shares([2500] * 20, 10_000, 500) == [500] * 20
     assert shares([2500] * 3, 10_000, 500) == [500] * 3

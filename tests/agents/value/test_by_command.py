@@ -15,14 +15,7 @@ from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
 from plasticity_lab.saved_network import load_network
 from tests.agents.value.packs import SMALL
-from tests.helpers.sweeps import (
-    after_looks,
-    all_kept,
-    never,
-    planned,
-    runs_of,
-    trained,
-)
+from tests.helpers.sweeps import after_looks, all_kept, never, planned, runs_of, trained
 
 pytestmark = pytest.mark.sample(3)
 
