@@ -8,10 +8,8 @@ Each of these files can be given in the place of its runs. With --published the 
 returns of CleanRL's own runs of PPO (MuJoCo's environments in their v4 forms).
 """
 
-import argparse
 import json
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +31,7 @@ from launch.bench.choices import parser_of
 from launch.bench.plain_ppo import ROLLOUT
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.process.exits import status_of
+from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.damage import read_mapping
 from plasticity_lab.records.files import write_atomically
 from plasticity_lab.records.stage_returns import FINAL
@@ -85,7 +83,7 @@ Curves = Mapping[str, list[ReturnCurve]]
 def read(path: Path, reader: Callable[[Path], dict[str, list[ReturnCurve]]]) -> dict[str, list[ReturnCurve]]:
     """The runs that the reader finds, or the runs in a JSON file that `kept` made.
 
-    Raises ConfigError if the file does not exist, or if the reader finds none; DamagedFile if the file cannot be read.
+    Raises ConfigError if the file does not exist or the reader finds no run, DamagedFile if the file cannot be read.
     """
     if path.suffix != ".json":
         return reader(path)
@@ -133,9 +131,7 @@ def plain(folder: Path) -> dict[str, list[ReturnCurve]]:
         source["torch"] = made["versions"]["torch"]
         curves.setdefault(run["body"], []).append(ReturnCurve.of(step, returns, run["steps"], source))
     if not curves:
-        raise ConfigError(
-            f"{folder} holds no runs of a plain script; `python -m launch.bench.plain_ppo` and plain_sac make them."
-        )
+        raise ConfigError(f"{folder} has no runs of a plain script; launch.bench.plain_ppo and plain_sac make them.")
     return curves
 
 
@@ -188,9 +184,8 @@ def differences(ours: Curves, theirs: Curves) -> list[str]:
             continue
         half = float(student_t.ppf(0.95, df)) * float(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b)) ** 0.5
         share, width = (100 * value / float(b.mean()) for value in (float(a.mean() - b.mean()), half))
-        lines.append(
-            f"{body}: packed is {share:+.1f} % [{share - width:+.1f}, {share + width:+.1f}] of the plain script."
-        )
+        interval_90 = f"[{share - width:+.1f}, {share + width:+.1f}]"
+        lines.append(f"{body}: packed is {share:+.1f} % {interval_90} of the plain script.")
     return lines
 
 
@@ -264,17 +259,10 @@ def main() -> int:
     parser.add_argument("--cleanrl", type=Path, help="folder of CleanRL's logs, BODY_SEED.log each, or cleanrl.json")
     parser.add_argument("--published", action="store_true", help="compare with CleanRL's printed numbers")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for the table and the figure")
-    return status_of(lambda: _compared(parser.parse_args()))
-
-
-def _compared(options: argparse.Namespace) -> int:
-    packed_runs = partial(packed, agent=options.agent)
-    sources = {
-        "packed": (options.store, packed_runs),
-        "plain": (options.plain, plain),
-        "cleanrl": (options.cleanrl, cleanrl),
-    }
-    curves = {name: read(path, reader) for name, (path, reader) in sources.items() if path}
+    options = parser.parse_args()
+    paths = {"packed": options.store, "plain": options.plain, "cleanrl": options.cleanrl}
+    readers = {"packed": partial(packed, agent=options.agent), "plain": plain, "cleanrl": cleanrl}
+    curves = {name: read(path, readers[name]) for name, path in paths.items() if path}
     if len(curves) == 1 and not options.published:
         raise ConfigError("Name the runs to compare the store with: --plain FOLDER, --cleanrl FOLDER, or --published.")
     named = {NAMES[name]: runs for name, runs in curves.items()}
@@ -291,4 +279,4 @@ def _compared(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(status_of(main))

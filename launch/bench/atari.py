@@ -6,9 +6,7 @@ Random actions, in turns; a step is four frames of every copy. Ours give each ep
 game; ale-py's environment keeps its seed. EnvPool has another engine of the emulator, so its frames differ.
 """
 
-import argparse
 import importlib.util
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,13 +19,13 @@ from launch.bench.choices import parser_of, write_result
 from plasticity_lab.environments.atari.body import atari
 from plasticity_lab.environments.atari.games import FRAMES, STICKY
 from plasticity_lab.environments.environments import Environments
-from plasticity_lab.process.exits import status_of
+from plasticity_lab.process.exits import leave, status_of
 
 Step = Callable[[np.ndarray], object]
 
 
 def contenders(game: str, copies: int) -> Mapping[str, tuple[int, Step]]:
-    """Name → how many actions there are, and a step of all copies."""
+    """Name → the number of actions, and a function that takes one step of all copies."""
     from ale_py.vector_env import AtariVectorEnv  # --help need not wait for it
 
     body = atari(game)
@@ -35,7 +33,7 @@ def contenders(game: str, copies: int) -> Mapping[str, tuple[int, Step]]:
     plain = {"noop_max": 0, "use_fire_reset": False, "reward_clipping": False, "repeat_action_probability": STICKY}
     theirs: Any = AtariVectorEnv(game, copies, num_threads=1, **plain)
     theirs.reset(seed=0)
-    found: dict[str, tuple[int, Step]] = {
+    steps: dict[str, tuple[int, Step]] = {
         "plasticity_lab": (body.actions, lambda actions: ours.step(actions[:, None])),
         "AtariVectorEnv": (body.actions, theirs.step),
     }
@@ -45,22 +43,22 @@ def contenders(game: str, copies: int) -> Mapping[str, tuple[int, Step]]:
         options = {"env_type": "gymnasium", "num_envs": copies, "num_threads": 1, "repeat_action_probability": STICKY}
         pool: Any = envpool.make(body.gymnasium.removeprefix("ALE/"), **options)
         pool.reset()
-        found["EnvPool"] = (pool.action_space.n, pool.step)
-    return found
+        steps["EnvPool"] = (pool.action_space.n, pool.step)
+    return steps
 
 
 def measured(game: str, copies: int, steps: int, repeats: int) -> dict[str, list[float]]:
     """Name → thousands of frames in a CPU second, round by round."""
-    stepping, draw = contenders(game, copies), np.random.default_rng(0)
-    found: dict[str, list[float]] = {name: [] for name in stepping}
+    step_of, draw = contenders(game, copies), np.random.default_rng(0)
+    rates: dict[str, list[float]] = {name: [] for name in step_of}
     for _ in range(repeats):
-        for name, (actions, step) in stepping.items():
+        for name, (actions, step) in step_of.items():
             chosen = draw.integers(actions, size=(steps, copies))
             began = time.process_time()
-            for each in chosen:
-                step(each)
-            found[name].append(FRAMES * copies * steps / (time.process_time() - began) / 1000)
-    return found
+            for actions_of_copies in chosen:
+                step(actions_of_copies)
+            rates[name].append(FRAMES * copies * steps / (time.process_time() - began) / 1000)
+    return rates
 
 
 def main() -> int:
@@ -71,19 +69,16 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=400, help="steps of every copy in a round")
     parser.add_argument("--repeats", type=int, default=3, help="rounds that are measured")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for atari.json")
-    return status_of(lambda: _timed(parser.parse_args()))
-
-
-def _timed(options: argparse.Namespace) -> int:
-    found = {}
+    options = parser.parse_args()
+    by_game = {}
     for game in options.games.split(","):
-        found[game] = own = measured(game, options.copies, options.steps, options.repeats)
-        for name, rates in own.items():
-            ratio = median(one / other for one, other in zip(rates, own["AtariVectorEnv"], strict=True))
+        by_game[game] = of_game = measured(game, options.copies, options.steps, options.repeats)
+        for name, rates in of_game.items():
+            ratio = median(rate / base for rate, base in zip(rates, of_game["AtariVectorEnv"], strict=True))
             print(f"{game}, {name}: {median(rates):.1f} thousand frames a CPU second, {ratio:.2f} × AtariVectorEnv")
-    write_result(options.out, "atari", {"thousands_of_frames": found})
+    write_result(options.out, "atari", {"thousands_of_frames": by_game})
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(status_of(main))

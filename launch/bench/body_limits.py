@@ -10,7 +10,6 @@ normalisation, episodes) is left out, so the shares are upper bounds.
 Legend: K runs of a pack, I inputs and O outputs of a layer.
 """
 
-import argparse
 from collections.abc import Callable, Iterable, Iterator
 from math import prod
 from statistics import median
@@ -25,7 +24,7 @@ from launch.plan.timing import Contender, interleaved, one_core
 from launch.work.process import prepare_process
 from plasticity_lab.environments.bodies import body_named
 from plasticity_lab.environments.body import Body
-from plasticity_lab.process.exits import status_of
+from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.provenance import cpu_model
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -33,8 +32,7 @@ WIDTH = 64
 """The width of the two hidden layers of policy and value."""
 BURST, ROUNDS = 20, 15
 UPDATES = EPOCHS / MINIBATCH
-"""A step: each is learned from in ten minibatches, of 64 steps each."""
-
+"""Updates per step: each step is in ten minibatches of 64 steps."""
 
 Product = tuple[int, int, int]
 """A matrix product of one run, (rows, inner) times (inner, columns): rows, inner, columns."""
@@ -105,10 +103,7 @@ def main() -> int:
     parser = parser_of("body_limits", __doc__)
     parser.add_argument("--bodies", default=",".join(MUJOCO), help=f"of {', '.join(MUJOCO)}")
     parser.add_argument("--width", type=int, default=8, help="runs of the pack")
-    return status_of(lambda: _measured(parser.parse_args()))
-
-
-def _measured(options: argparse.Namespace) -> int:
+    options = parser.parse_args()
     prepare_process()
     with one_core():
         rate = max(*(rate_of_products(size, "cpu") for size in (256, 512)), rate_of_convolutions())
@@ -120,4 +115,4 @@ def _measured(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    leave(status_of(main))

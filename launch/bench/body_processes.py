@@ -6,7 +6,6 @@ Both ways take the same steps from the same state, in turns, again and again. By
 its fastest time, because helpers are often late on a machine with other work. CPU time is the median.
 """
 
-import argparse
 import os
 import time
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from launch.work.process import prepare_process
 from plasticity_lab.environments.bodies import body_named
 from plasticity_lab.environments.body import Body, Simulation
 from plasticity_lab.environments.processes.in_processes import InProcesses
-from plasticity_lab.process.exits import status_of
+from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.provenance import cpu_model
 
@@ -39,8 +38,8 @@ class Timed:
         """The same steps from the same state as in every other round."""
         self.simulation.load(self.first)
         before, times = self.cpu(), [time.perf_counter()]
-        for each in actions:
-            self.simulation.step(each)
+        for actions_of_copies in actions:
+            self.simulation.step(actions_of_copies)
             times.append(time.perf_counter())
         self.busy.append(self.cpu() - before)
         self.wall = np.minimum(self.wall, [later - earlier for earlier, later in pairwise(times)])
@@ -60,8 +59,8 @@ def _line(body: Body, copies: int, processes: int) -> str:
             way.round(actions)
     wall = [1e6 * way.wall.mean() for way in ways]
     busy = [1e6 * np.median(way.busy) / STEPS for way in ways]
-    found = f"{wall[0]:8.0f} {wall[1]:8.0f} {wall[0] / wall[1]:8.2f} ×"
-    return f"{body.name:12}{found} {busy[0]:10.0f} {busy[1]:8.0f} {busy[1] / busy[0]:8.2f} ×"
+    by_wall = f"{wall[0]:8.0f} {wall[1]:8.0f} {wall[0] / wall[1]:8.2f} ×"
+    return f"{body.name:12}{by_wall} {busy[0]:10.0f} {busy[1]:8.0f} {busy[1] / busy[0]:8.2f} ×"
 
 
 def _cpu_of(process: int) -> float:
@@ -76,13 +75,9 @@ def main() -> int:
     parser.add_argument("--bodies", default=",".join(MUJOCO), help=f"of {', '.join(MUJOCO)}")
     parser.add_argument("--copies", type=int, default=8)
     parser.add_argument("--processes", type=int, default=2)
-    return status_of(lambda: _measured(parser.parse_args()))
-
-
-def _measured(options: argparse.Namespace) -> int:
+    options = parser.parse_args()
     prepare_process()
-    many = options.processes
-    load = os.getloadavg()[0]
+    many, load = options.processes, os.getloadavg()[0]
     print(f"{cpu_model()}, load {load:.1f}; µs of a step of {options.copies} copies, in 1 process and in {many}")
     print("                wall:  1  several   faster     CPU:  1  several     more")
     for name in options.bodies.split(","):
@@ -91,4 +86,4 @@ def _measured(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    leave(status_of(main))

@@ -7,8 +7,6 @@ updates, or of a whole task's updates for sets that measure when tasks end. Imag
 the published ones, so that no data are needed. On a CPU our own kernels compute the updates if they are available.
 """
 
-import argparse
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +16,7 @@ from typing import Any
 
 from launch.bench.choices import parser_of, write_result
 from launch.command import resolve
-from plasticity_lab.process.exits import status_of
+from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.rows import Position
 
 SITUATIONS: Mapping[str, tuple[str, ...]] = {
@@ -105,23 +103,20 @@ def main() -> int:
     parser.add_argument("--width", type=int, default=5, help="runs of a pack")
     parser.add_argument("--epochs", type=int, default=3, help="epochs that count")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for diagnostics.json")
-    return status_of(lambda: _timed(parser.parse_args()))
-
-
-def _timed(options: argparse.Namespace) -> int:
+    options = parser.parse_args()
     from launch.work.process import prepare_process
 
     prepare_process()
-    found = {}
+    by_situation = {}
     for name in options.situations.split(","):
-        found[name] = own = measured(SITUATIONS[name], options.width, options.epochs)
-        print(f"{name}, a pack of {options.width}: {own['epoch']:.0f} ms an epoch, {own['task']:,.0f} ms a task")
-        for at, each in enumerate(SETS):
+        by_situation[name] = ms = measured(SITUATIONS[name], options.width, options.epochs)
+        print(f"{name}, a pack of {options.width}: {ms['epoch']:.0f} ms an epoch, {ms['task']:,.0f} ms a task")
+        for at, of_set in enumerate(SETS):
             whole, of = ("epoch", "an epoch") if at == 0 else ("task", "a task")
-            print(f"  {each}: {own[each]:.0f} ms a measurement, {own[each] / own[whole]:.1%} of {of}", flush=True)
-    write_result(options.out, "diagnostics", {"milliseconds": found, "width": options.width})
+            print(f"  {of_set}: {ms[of_set]:.0f} ms a measurement, {ms[of_set] / ms[whole]:.1%} of {of}", flush=True)
+    write_result(options.out, "diagnostics", {"milliseconds": by_situation, "width": options.width})
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(status_of(main))

@@ -9,7 +9,6 @@ separately. Give a new TORCHINDUCTOR_CACHE_DIR to measure the compiling. ATEN_CP
 code; it needs another TORCHINDUCTOR_CACHE_DIR, because torch's cache does not distinguish them.
 """
 
-import argparse
 import sys
 import tempfile
 from pathlib import Path
@@ -18,7 +17,7 @@ from statistics import median
 from launch.bench.choices import parser_of, write_result
 from launch.bench.whole import cpu_seconds
 from launch.plan.device import kind_of
-from plasticity_lab.process.exits import status_of
+from plasticity_lab.process.exits import leave, status_of
 
 SITUATIONS = {
     "mlp-short": ["benchmark=permuted_digits", "schedule=demo", "seed=range(0,8)"],
@@ -48,24 +47,15 @@ def main() -> int:
     parser.add_argument("--modes", default=MODES, help="in turns")
     parser.add_argument("--repeats", type=int, default=5, help="rounds that count")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for modes.json")
-    return status_of(lambda: _timed(parser.parse_args()))
-
-
-def _timed(options: argparse.Namespace) -> int:
+    options = parser.parse_args()
     modes = options.modes.split(",")
     counted: dict[str, dict[str, list[float]]] = {}
     first: dict[str, dict[str, float]] = {}
     for name in options.situations.split(","):
-        seconds = counted[name] = {mode: [] for mode in modes}
-        first[name] = {}
-        for at in range(options.repeats + 1):
-            for mode in modes:
-                taken = one(SITUATIONS[name], mode)
-                if at:
-                    seconds[mode].append(round(taken, 2))
-                else:
-                    first[name][mode] = round(taken, 2)
-        middle = {mode: median(of) for mode, of in seconds.items()}
+        rounds = [{mode: round(one(SITUATIONS[name], mode), 2) for mode in modes} for _ in range(options.repeats + 1)]
+        first[name] = rounds.pop(0)
+        counted[name] = {mode: [seconds[mode] for seconds in rounds] for mode in modes}
+        middle = {mode: median(of) for mode, of in counted[name].items()}
         least = min(middle.values())
         times = ", ".join(f"{mode} {of:.1f} s ({of / least:.2f} ×)" for mode, of in middle.items())
         print(f"{name}: {times}", flush=True)
@@ -75,4 +65,4 @@ def _timed(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(status_of(main))

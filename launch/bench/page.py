@@ -8,14 +8,13 @@ added: `machine`, the processor's name, and `command`, the command that measured
 """
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from launch.bench.choices import parser_of
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.process.exits import status_of
+from plasticity_lab.process.exits import leave, status_of
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "analysis" / "measured" / "speed"
@@ -124,9 +123,7 @@ def _commands(results: Sequence[Result]) -> Iterator[tuple[str, list[str]]]:
             seconds, words = {name: seconds}, {name: []}
         kinds = list(dict.fromkeys(kind for of in seconds.values() for kind in of))
         first = result.content.get("first", {})
-        heading = (
-            _line("CPU seconds of a whole command", *kinds, "measured") + "\n" + _line(*["---"] * (len(kinds) + 2))
-        )
+        titles, rule = ["CPU seconds of a whole command", *kinds, "measured"], ["---"] * (len(kinds) + 2)
         rows = []
         for name, of in seconds.items():
             cells = [", ".join(f"{value:.0f}" for value in of.get(kind, ())) for kind in kinds]
@@ -134,7 +131,7 @@ def _commands(results: Sequence[Result]) -> Iterator[tuple[str, list[str]]]:
                 cells = [f"{cell} (first: {first[name][kind]:.0f})" for cell, kind in zip(cells, kinds, strict=True)]
             rows.append(_line(f"{name}{': `' + ' '.join(words[name]) + '`' if words[name] else ''}", *cells,
                               f"[{result.number}]"))  # fmt: skip
-        yield heading, rows
+        yield f"{_line(*titles)}\n{_line(*rule)}", rows
 
 
 def _measured(result: Result) -> str:
@@ -168,22 +165,17 @@ def main() -> int:
     """The command.  Returns its exit status."""
     parser = parser_of("page", __doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the page differs")
-    return status_of(lambda: _written(parser.parse_args().check))
-
-
-def _written(check: bool) -> int:
-    page = PAGE.read_text()
+    check, page = parser.parse_args().check, PAGE.read_text()
     if page.count(BEGIN) != 1 or page.count(END) != 1:
         raise ConfigError(f"{PAGE} must hold each of the lines {BEGIN} and {END} once.")
     before, _, rest = page.partition(BEGIN)
     new = f"{before}{BEGIN}\n\n{tables()}\n\n{END}{rest.partition(END)[2]}"
-    if check:
-        if new != page:
-            raise ConfigError(f"{PAGE} differs from {RESULTS}; python -m launch.bench.page writes it.")
-        return 0
-    PAGE.write_text(new)
+    if check and new != page:
+        raise ConfigError(f"{PAGE} differs from {RESULTS}; python -m launch.bench.page writes it.")
+    if not check:
+        PAGE.write_text(new)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(status_of(main))

@@ -1,6 +1,5 @@
 """The command of a plain script of an agent in one of MuJoCo's environments: trains a run, and leaves its episodes."""
 
-import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,6 @@ from rich.progress import track
 
 from launch.bench.choices import parser_of, write_result
 from plasticity_lab.environments.bodies import BODIES
-from plasticity_lab.process.exits import status_of
 
 
 class PlainRun(Protocol):
@@ -27,10 +25,10 @@ class PlainRun(Protocol):
 def command(
     name: str, docstring: str | None, begin: Callable[[str, int, int], PlainRun], *, steps: int, at_once: int
 ) -> int:
-    """Reads the command line, trains, and returns the exit status.
+    """Reads the command line, trains one run, writes its episodes to a JSON file, and returns the exit status.
 
     name, docstring: the script's. begin: (Gymnasium's name of an environment, seed, steps) → its run. steps: the
-    default of --steps. at_once: steps of a burst.
+    default of --steps. at_once: steps of a burst. Raises StoreError if the file cannot be written.
     """
     parser = parser_of(name, docstring)
     known = [body.gymnasium for body in BODIES.values() if body.gymnasium and not body.discrete]
@@ -38,11 +36,7 @@ def command(
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=steps)
     parser.add_argument("--out", type=Path, required=True, help="required: folder for BODY_SEED.json; runs there stay")
-    return status_of(lambda: _trained(parser.parse_args(), begin, at_once))
-
-
-def _trained(options: argparse.Namespace, begin: Callable[[str, int, int], PlainRun], at_once: int) -> int:
-    """Trains one run, and writes its episodes to a JSON file.  Raises StoreError if that cannot be written."""
+    options = parser.parse_args()
     name = f"{options.body}_{options.seed}"
     if (target := options.out / f"{name}.json").exists():
         print(f"{target} is there.")

@@ -6,7 +6,7 @@ It has every detail of CleanRL's ppo_continuous_action (https://docs.cleanrl.dev
 speed of `agent=ppo_cleanrl` are compared with this script's. It shares no code with the agent.
 """
 
-import sys
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.distributions import Normal
 
 from launch.bench.plain_command import command
+from plasticity_lab.process.exits import leave, status_of
 
 ROLLOUT, MINIBATCH, EPOCHS = 2048, 64, 10
 GAMMA, GAE_LAMBDA, CLIP = 0.99, 0.95, 0.2
@@ -140,4 +141,4 @@ class PlainPPO:
 
 
 if __name__ == "__main__":
-    sys.exit(command("plain_ppo", __doc__, PlainPPO, steps=1_000_000, at_once=ROLLOUT))
+    leave(status_of(partial(command, "plain_ppo", __doc__, PlainPPO, steps=1_000_000, at_once=ROLLOUT)))

@@ -10,7 +10,7 @@ while only the actor learns.
 Legend: B steps of a batch, D numbers of an observation, A of an action.
 """
 
-import sys
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -22,6 +22,7 @@ from torch.distributions import Normal
 from torch.nn.functional import mse_loss
 
 from launch.bench.plain_command import command
+from plasticity_lab.process.exits import leave, status_of
 
 CAPACITY, BATCH, WIDTH = 1_000_000, 256, 256
 LEARNING_STARTS, POLICY_PERIOD, STEPS_OF_A_BURST = 5_000, 2, 1_000
@@ -168,4 +169,4 @@ class PlainSAC:
 
 
 if __name__ == "__main__":
-    sys.exit(command("plain_sac", __doc__, PlainSAC, steps=100_000, at_once=STEPS_OF_A_BURST))
+    leave(status_of(partial(command, "plain_sac", __doc__, PlainSAC, steps=100_000, at_once=STEPS_OF_A_BURST)))

@@ -19,7 +19,7 @@ from statistics import median
 
 from launch.bench.choices import parser_of, write_result
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.process.exits import status_of
+from plasticity_lab.process.exits import leave, status_of
 
 
 def cpu_seconds(command: list[str], **more: str) -> float:
@@ -54,7 +54,7 @@ def ours(options: argparse.Namespace, mode: str) -> float:
 
 
 def main() -> int:
-    """The command.  Returns its exit status."""
+    """The command.  Returns its exit status.  Raises ConfigError if the data are missing."""
     parser = parser_of("whole", __doc__)
     parser.add_argument("--data", type=Path, required=True, help="the folder that holds MNIST/raw; required")
     parser.add_argument("--runs", type=int, default=32)
@@ -63,11 +63,7 @@ def main() -> int:
     parser.add_argument("--modes", default="compiled,kernels", help="our modes, in turns")
     parser.add_argument("--cold", action="store_true", help="nothing compiled before is used")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for whole.json")
-    return status_of(lambda: _timed(parser.parse_args()))
-
-
-def _timed(options: argparse.Namespace) -> int:
-    """Raises ConfigError if the data are missing."""
+    options = parser.parse_args()
     if not (options.data / "MNIST" / "raw").is_dir():
         raise ConfigError(f"{options.data} holds no MNIST/raw; --data names the folder that does.")
     modes = options.modes.split(",")
@@ -77,15 +73,13 @@ def _timed(options: argparse.Namespace) -> int:
         for mode in modes:
             seconds[mode].append(ours(options, mode))
         print(", ".join(f"{name}: {of[-1]:,.0f} s" for name, of in seconds.items()), flush=True)
-    ratios = {
-        mode: [plain / own for plain, own in zip(seconds["script"], seconds[mode], strict=True)] for mode in modes
-    }
-    for mode, of in ratios.items():
-        print(f"{mode}: {median(of):.2f} × the script ({min(of):.2f} – {max(of):.2f})")
+    for mode in modes:
+        ratios = [plain / packed for plain, packed in zip(seconds["script"], seconds[mode], strict=True)]
+        print(f"{mode}: {median(ratios):.2f} × the script ({min(ratios):.2f} – {max(ratios):.2f})")
     content = {"runs": options.runs, "tasks": options.tasks, "cold": options.cold, "cpu_seconds": seconds}
     write_result(options.out, "whole", content)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(status_of(main))
