@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -62,18 +63,12 @@ def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
         if not key:
             raise ConfigError(f"'{shown(word)}' names no setting before the =; a setting is written as in seed=0.")
         if override.package is not None or override.is_delete():
-            raise ConfigError(
-                f"'{shown(word)}': a setting can only be given another value, as in {shown(key.split('.')[0])}=..."
-            )
+            raise ConfigError(f"'{shown(word)}': a setting only takes a value, as in {shown(key.split('.')[0])}=...")
         if key in said:
-            raise ConfigError(
-                f"{shown(key)} is given twice, in '{said[key]}' and in '{shown(word)}'; several values are written "
-                f"{shown(key)}=one,other."
-            )
+            twice = f"{shown(key)} is given twice, in '{said[key]}' and in '{shown(word)}'"
+            raise ConfigError(f"{twice}; several values are written {shown(key)}=one,other.")
         if word.rstrip().endswith("="):
-            raise ConfigError(
-                f"'{shown(word)}' has no value (is a shell variable empty?); write it right after the =, null for none."
-            )
+            raise ConfigError(f"'{shown(word)}' has no value (is a shell variable empty?); null is written out.")
         said[key] = shown(word)
         if key in vocabulary.options:
             choices[key] = _options(override, said[key], vocabulary.options[key], vocabulary.several.get(key))
@@ -94,16 +89,11 @@ def distinct(said: Axes) -> tuple[Axes, list[str]]:
     lines: list[str] = []
 
     def once(key: str, values: Sequence[Any]) -> list[Any]:
-        different: dict[str, Any] = {}
-        again: dict[str, Any] = {}
-        for value in values:
-            (again if repr(value) in different else different)[repr(value)] = (
-                value  # repr distinguishes 1, 1.0 and true
-            )
-        if again:
-            names = some([shown(str(value)) for value in again.values()])
+        different = {repr(value): value for value in values}  # repr distinguishes 1, 1.0 and true
+        counts = Counter(map(repr, values))
+        if again := [shown(str(value)) for spelling, value in different.items() if counts[spelling] > 1]:
             verb = "is" if len(again) == 1 else "are"
-            lines.append(f"{key}: {names} {verb} given more than once; each value counts once.")
+            lines.append(f"{key}: {some(again)} {verb} given more than once; each value counts once.")
         return list(different.values())
 
     choices = {key: once(key, names) for key, names in said.choices.items()}
@@ -186,10 +176,8 @@ def _check_key(key: str, vocabulary: Vocabulary) -> None:
     if own := [known for known in vocabulary.keys if dot and known.startswith(f"{group}.")]:
         raise ConfigError(f"There is no setting '{shown(key)}'{instead(key, own)}.")
     if dot and group in vocabulary.options:
-        raise ConfigError(
-            f"There is no setting '{shown(key)}': {group} is only chosen by name"
-            f"{instead('', vocabulary.options[group])}."
-        )
+        names = instead("", vocabulary.options[group])
+        raise ConfigError(f"There is no setting '{shown(key)}': {group} is only chosen by name{names}.")
     everything = [*vocabulary.options, *vocabulary.keys, *(f"{group}.<setting>" for group in vocabulary.components)]
     alone = not dot and meant(key, everything) is None
     hint = " (a setting of a choice is written with its group, as in optimizer.lr)" if alone else ""
@@ -209,9 +197,7 @@ def values_of(override: Override, word: str) -> list[Any]:
             for value in override.sweep_iterator()
         ]
     if any(isinstance(value, Sweep | Glob) for value in sweep.list):
-        raise ConfigError(
-            f"'{word}' has a range or a pattern together with other values; give it alone, or each value."
-        )
+        raise ConfigError(f"'{word}' has a range or a pattern beside other values; give it alone, or each value.")
     check_count({key: len(sweep.list)})
     return [plain(value) for value in override.sweep_iterator()]
 
@@ -223,19 +209,14 @@ def check_count(axes: Mapping[str, int]) -> None:
         return
     factors = sorted(((count, key) for key, count in axes.items() if count > 1), reverse=True)
     product = " × ".join(f"{_large(count)} of {key}" for count, key in factors)
-    raise ConfigError(
-        f"This command names {_large(total)} runs ({product}), and a command may name {MOST_RUNS:,}; give fewer "
-        "values, or several commands."
-    )
+    most = f"at most {MOST_RUNS:,} are allowed; give fewer values, or several commands"
+    raise ConfigError(f"This command names {_large(total)} runs ({product}); {most}.")
 
 
 def _length(sweep: RangeSweep, word: str) -> int:
     start, stop, step = sweep.start or 0, sweep.stop, sweep.step
     if stop is None or not all(abs(number) < inf for number in (start, stop, step)) or step == 0:
-        raise ConfigError(
-            f"'{word}' cannot be counted: a range takes finite numbers and a step other than 0, as in range(0,5) or "
-            "range(0.1,0.5,0.1)."
-        )
+        raise ConfigError(f"'{word}': a range takes finite numbers and a step other than 0, as in range(0.1,0.5,0.1).")
     count = max(0, ceil((Fraction(stop) - Fraction(start)) / Fraction(step)))
     if count == 0:
         towards = f"; from {start} to {stop} the step has to be {'above' if stop > start else 'below'} 0"
@@ -260,10 +241,7 @@ def range_of(sweep: IntervalSweep, word: str) -> Range:
     low, high = sweep.start, sweep.end
     whole = isinstance(low, int) and isinstance(high, int)
     if whole and (part := next((end for end in _ends(word) if float(end) % 1), None)):
-        raise ConfigError(
-            f"'{word}' has the end {part}, which is no whole number; a range of whole numbers has two of them, the "
-            "lower one first: int(interval(2,8))."
-        )
+        raise ConfigError(f"'{word}' has the end {part}; both ends must be whole numbers, as in int(interval(2,8)).")
     if low is None or high is None or not (isfinite(low) and isfinite(high)) or low >= high:
         raise ConfigError(f"'{word}' is no range; one has two finite numbers, the lower one first: interval(0,1).")
     if unknown := sorted(tag for tag in sweep.tags if tag != LOG):

@@ -1,6 +1,6 @@
 """One combination of choices: the options that it names, their settings, and whether the agent can use them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from launch.runs import classes
@@ -36,14 +36,16 @@ def combination(
 
 def _rule(options: Options, rule: Option, values: Mapping[str, Any]) -> Any:
     """A rule with the command's settings in it.  Raises ConfigError for settings that the rule does not have."""
-    own = {key.partition(".")[2]: value for key, value in values.items() if key.startswith(f"{rule.group}.")}
-    for name in own:
+    settings = {key.partition(".")[2]: value for key, value in values.items() if key.startswith(f"{rule.group}.")}
+    for name in settings:
         needed = ADJUSTABLE[f"{rule.group}.{name}"]
         if getattr(rule.extras, needed) is None:
             others = (options.option(rule.group, other) for other in options.vocabulary.options[rule.group])
             has = " or ".join(other.name for other in others if getattr(other.extras, needed) is not None)
             raise ConfigError(f"{rule.group}={rule.name} has no setting '{name}'; {rule.group}={has} has.")
-    return checked(RULES[rule.group], {**dict(rule.extras), **own}, f"{rule.group}.") if own else rule.extras
+    if not settings:
+        return rule.extras
+    return checked(RULES[rule.group], {**dict(rule.extras), **settings}, f"{rule.group}.")
 
 
 def options_named(options: Options, group: str, choice: str, benchmark: str) -> list[Option]:
@@ -74,6 +76,12 @@ def _class_of(agent: Option) -> "type[Agent]":
     return component.load_as(agent.target, Agent)
 
 
+def _agents(options: Options, fits: "Callable[[type[Agent]], bool]") -> str:
+    """The names of the agents that fit, as a choice of words; empty if none fits."""
+    agents = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
+    return " or ".join(agent.name for agent in agents if agent.target and fits(_class_of(agent)))
+
+
 def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
     """Raises Misfit if the agent learns another kind of benchmark; the message names agents that do."""
     if classes.learns(agent.target or "", benchmark.target or ""):
@@ -81,17 +89,14 @@ def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
     from plasticity_lab.benchmarks.benchmark import Benchmark
 
     learns, kind = _class_of(agent).learns, component.load_as(benchmark.target, Benchmark)
-    own = getattr(benchmark.extras, AUTO["agent"])
-    if own is not None:
-        right = f"agent=auto takes the benchmark's own ({own})"
+    default = getattr(benchmark.extras, AUTO["agent"])
+    if default is not None:
+        right = f"agent=auto takes the benchmark's own ({default})"
     else:
-        others = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
-        able = [each.name for each in others if each.target and issubclass(kind, _class_of(each).learns)]
-        right = f"agent={' or '.join(able)} learns them" if able else "no agent here learns them"
-    raise Misfit(
-        f"agent={agent.name} learns {learns.tasks_are}, and the tasks of benchmark={benchmark.name} are "
-        f"{kind.tasks_are}; {right}."
-    )
+        able = _agents(options, lambda cls: issubclass(kind, cls.learns))
+        right = f"agent={able} learns them" if able else "no agent here learns them"
+    tasks = f"the tasks of benchmark={benchmark.name} are {kind.tasks_are}"
+    raise Misfit(f"agent={agent.name} learns {learns.tasks_are}, and {tasks}; {right}.")
 
 
 def _check_provided(options: Options, agent: Option, part: Option) -> None:
@@ -100,10 +105,7 @@ def _check_provided(options: Options, agent: Option, part: Option) -> None:
     if not missing:
         return
     requires = getattr(component.load(part.target), "requires", frozenset())
-    others = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
-    able = [each.name for each in others if each.target and requires <= _class_of(each).provides]
-    right = f"agent={' or '.join(able)} does" if able else "no agent here does"
-    raise Misfit(
-        f"{part.group}={part.name} requires of its agent {' and '.join(missing)}, and agent={agent.name} does not "
-        f"provide it (`provides` of its class); {right}."
-    )
+    able = _agents(options, lambda cls: requires <= cls.provides)
+    lacks = f"agent={agent.name} does not provide it (`provides` of its class)"
+    right = f"agent={able} does" if able else "no agent here does"
+    raise Misfit(f"{part.group}={part.name} requires of its agent {' and '.join(missing)}, and {lacks}; {right}.")

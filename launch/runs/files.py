@@ -71,11 +71,9 @@ def benchmarks_in(experiment: str, folders: Sequence[Traversable], above: Collec
     hydra = content.get("hydra") or {}
     sweeper = (hydra.get("sweeper") or {}) if isinstance(hydra, Mapping) else None
     if not isinstance(sweeper, Mapping) or "mode" in hydra or not _has_words(sweeper):
-        raise ConfigError(
-            f"{file}: an experiment may set these of hydra's keys: sweeper.params (key: value for each word), "
-            "sweeper.arms (a list of such words), sweeper.for_benchmark, and the keys of launcher; runs are always "
-            "resolved by our own sweeper."
-        )
+        allowed = "sweeper.params (key: value for each word), sweeper.arms (a list of such words), "
+        allowed += "sweeper.for_benchmark, and the keys of launcher"
+        raise ConfigError(f"{file}: below hydra, an experiment may set {allowed}; only our own sweeper resolves runs.")
     named = [item for item in content.get("defaults", []) if isinstance(item, str) and item not in (experiment, *above)]
     of_bases = [benchmarks_in(item, folders, (experiment, *above)) or () for item in named]
     return set(sweeper.get("for_benchmark") or ()).union(*of_bases)
@@ -87,11 +85,9 @@ def _has_words(sweeper: Mapping[str, Any]) -> bool:
     changes = sweeper.get("for_benchmark") or {}
     return (
         sweeper.keys() <= {"params", "arms", "for_benchmark"}
-        and isinstance(params, Mapping)
         and isinstance(arms, Sequence)
-        and all(isinstance(arm, Mapping) for arm in arms)
         and isinstance(changes, Mapping)
-        and all(isinstance(change, Mapping) for change in changes.values())
+        and all(isinstance(words, Mapping) for words in (params, *arms, *changes.values()))
     )
 
 

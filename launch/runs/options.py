@@ -113,10 +113,8 @@ class Options:
         expected = self._plain | {group: self._content(group, option) for group, option in chosen.items()}
         touched = [key for key in composed if composed[key] != expected.get(key)]
         if touched:
-            raise ConfigError(
-                f"experiment={name} sets {', '.join(touched)} in its body; an experiment's values belong under "
-                "hydra.sweeper.params."
-            )
+            where = "an experiment's values belong under hydra.sweeper.params"
+            raise ConfigError(f"experiment={name} sets {', '.join(touched)} in its body; {where}.")
 
 
 def classes_of(group: str) -> list[type[Component]]:
@@ -148,10 +146,8 @@ def _chosen(config: DictConfig, group: str) -> str:
     """The default option of a group.  Raises ConfigError if config.yaml makes no choice."""
     chosen = config.hydra.runtime.choices.get(group)
     if chosen is None:
-        raise ConfigError(
-            f"{CONF / 'config.yaml'} chooses no {group}, and groups.yaml names that group; add an option to its "
-            f"defaults, as `- {group}: none`."
-        )
+        right = f"add an option to its defaults, as `- {group}: none`"
+        raise ConfigError(f"{CONF / 'config.yaml'} chooses no {group}, which groups.yaml names; {right}.")
     return chosen
 
 

@@ -10,9 +10,9 @@ from launch.runs.desk import Desk, run_of
 from launch.runs.groups import COMPONENTS
 from launch.runs.options import option_of
 from launch.runs.precedence import addressed
-from launch.runs.settings import Numbers, keys, numbers, settings
+from launch.runs.settings import Numbers, keys, settings
 from launch.runs.words import spelled
-from plasticity_lab.records.settings import Settings
+from plasticity_lab.records.settings import Settings, checked
 from plasticity_lab.run import JOINED, Run
 
 NOTHING_LEFT = ("hyperparams=default", "protocol=as_published", "schedule=full")
@@ -30,9 +30,8 @@ def overrides_of(run: Run, command: Settings) -> list[str]:
     for address in run.targets:
         words += [f"++{address}.{key}={spelled(value)}" for key, value in run.settings(address).items()]
     words += [f"{key}={spelled(run.science.get(key))}" for key in Numbers.model_fields]
-    words += [
-        f"{key}={spelled(value)}" for key, value in keys(command.model_dump(mode="json", exclude=NEVER_SAID)).items()
-    ]
+    of_command = keys(command.model_dump(mode="json", exclude=NEVER_SAID))
+    words += [f"{key}={spelled(value)}" for key, value in of_command.items()]
     return [*words, f"+asked_as={spelled(run.asked_as)}"]
 
 
@@ -57,6 +56,6 @@ def run_from(config: DictConfig, choices: Mapping[str, Any]) -> tuple[Run, Setti
         for address, option in addressed(group, read).items():
             parts[address] = desk.part(group, option.name, option.target or "", option.settings)
     desk.check_fit(parts)
-    run = run_of(parts, numbers({key: found[key] for key in Numbers.model_fields}), {})
+    run = run_of(parts, checked(Numbers, {key: found[key] for key in Numbers.model_fields}), {})
     command = settings({key: found[key] for key in Settings.model_fields if key not in NEVER_SAID})
     return replace(run, asked_as=found["asked_as"]), command

@@ -69,10 +69,8 @@ def _counterpart(key: str, values: Any, change: Mapping[Any, Any]) -> str:
     counterparts = {str(value): str(other) for value, other in change.items()}
     missing = [value for value in str(values).split(",") if value not in counterparts]
     if missing:
-        raise ConfigError(
-            f"The experiment's for_benchmark has no counterpart of {key}={missing[0]}; add it to {key}: "
-            f"{{{', '.join(counterparts)}}}."
-        )
+        known = f"{key}: {{{', '.join(counterparts)}}}"
+        raise ConfigError(f"for_benchmark of the experiment lacks {key}={missing[0]}; add it to {known}.")
     return ",".join(counterparts[value] for value in str(values).split(","))
 
 

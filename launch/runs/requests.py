@@ -13,19 +13,18 @@ from typing import Any
 from launch.runs.arguments import MOST_RUNS, Axes, check_count, distinct, instead, parse, together
 from launch.runs.classes import named_values_of, settings_of
 from launch.runs.combinations import options_named
-from launch.runs.groups import ADJUSTABLE, COMPONENTS, Hyperparams
-from launch.runs.groups import SCIENCE as GROUPS_OF_SCIENCE
+from launch.runs.groups import ADJUSTABLE, COMPONENTS, SCIENCE, Hyperparams
 from launch.runs.options import Option, Options
 from launch.runs.precedence import addressed, has_setting
 from launch.runs.presets import Preset
 from launch.runs.sets import spread
-from launch.runs.settings import Numbers, keys, nested, numbers, settings
+from launch.runs.settings import Numbers, keys, nested, settings
 from launch.wording import some
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.settings import Settings
+from plasticity_lab.records.settings import Settings, checked
 from plasticity_lab.run import JOINED, group_of
 
-SCIENCE = tuple(Numbers.model_fields)
+NUMBERS = tuple(Numbers.model_fields)
 
 Choice = tuple[str, str]
 """The choice of a group, and the benchmark's, which decides what `auto` means."""
@@ -90,14 +89,14 @@ def _request(options: Options, axes: Axes) -> Request:
     """The request, completed by config.yaml.  Raises ConfigError."""
     choices = {group: axes.choices.get(group, [chosen]) for group, chosen in options.chosen.items()}
     given = dict(axes.values)
-    no_science = sorted(COMPONENTS.keys() - set(GROUPS_OF_SCIENCE))
+    no_science = sorted(COMPONENTS.keys() - set(SCIENCE))
     for key, values in given.items():
         if group_of(key) in no_science:
             _only(key, values)
     for group in no_science:
         name, given = spread(group, _only(group, choices[group]), given, options.option)
         choices = {**choices, group: [name]}
-    science = {key: given.get(key, [options.settings[key]]) for key in SCIENCE}
+    science = {key: given.get(key, [options.settings[key]]) for key in NUMBERS}
     swept = {
         key: _without_names(options, choices, key, values)
         for key, values in given.items()
@@ -108,10 +107,11 @@ def _request(options: Options, axes: Axes) -> Request:
     for group, chosen in options.once.items():
         name = _only(group, axes.choices.get(group, [chosen]))
         defaults |= keys({group: options.option(group, name).settings})
-    once = {key: _only(key, given.get(key, [value])) for key, value in defaults.items() if key not in SCIENCE}
+    once = {key: _only(key, given.get(key, [value])) for key, value in defaults.items() if key not in NUMBERS}
+    of_runs = [dict(zip(science, values, strict=True)) for values in itertools.product(*science.values())]
     return Request(
         choices,
-        [numbers(dict(zip(science, values, strict=True))) for values in itertools.product(*science.values())],
+        [checked(Numbers, values) for values in of_runs],
         swept,
         {key: _only(key, given[key]) for key in ADJUSTABLE if key in given},
         settings(nested(once)),
@@ -132,7 +132,7 @@ def _check_size(request: Request) -> None:
         choices = {**request.choices, "benchmark": [benchmark]}
         total += prod(sum(count_of(group, name, benchmark) for name in names) for group, names in choices.items())
     if total * len(request.numbers) > MOST_RUNS:
-        seeds = {key: {getattr(of_run, key) for of_run in request.numbers} for key in SCIENCE}
+        seeds = {key: {getattr(of_run, key) for of_run in request.numbers} for key in NUMBERS}
         check_count({key: len(values) for key, values in {**request.choices, **seeds, **request.swept}.items()})
 
 
@@ -200,10 +200,8 @@ def _owners_of(options: Options, requests: Sequence[Request]) -> dict[str, Owner
     for key, of_key in owners.items():
         if not of_key.having and len(of_key.lacking) > 1:
             group, _, setting = key.partition(".")
-            raise ConfigError(
-                f"None of {group}={some(of_key.lacking)} has the setting '{setting}'"
-                f"{instead(setting.rpartition('.')[2], of_key.known)}."
-            )
+            known = instead(setting.rpartition(".")[2], of_key.known)
+            raise ConfigError(f"None of {group}={some(of_key.lacking)} has the setting '{setting}'{known}.")
     return {key: of_key for key, of_key in owners.items() if of_key.having and of_key.lacking}
 
 

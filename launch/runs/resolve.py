@@ -63,10 +63,8 @@ def _check_no_range(request: Request) -> None:
     """Raises ConfigError for a range, which is no list of values."""
     ranges = [key for key, values in request.swept.items() if any(isinstance(value, Range) for value in values)]
     if ranges:
-        raise ConfigError(
-            f"{ranges[0]} is given a range; only hyperparams=search looks for a best value in it. Several values are "
-            f"written {ranges[0]}=one,other."
-        )
+        right = f"Several values are written {ranges[0]}=one,other."
+        raise ConfigError(f"{ranges[0]} is given a range, which only hyperparams=search takes. {right}")
 
 
 class Sources:
@@ -92,10 +90,8 @@ class Sources:
             return [FoundValues({})]
         for address, option in place.parts.items():
             if address != option.group and COMPONENTS[option.group].science:
-                raise ConfigError(
-                    f"hyperparams finds values for one {option.group}, and here {address} is one of several; with "
-                    "hyperparams=default they keep the values of their files and of the command line."
-                )
+                several = f"hyperparams finds values for one {option.group}, and {address} is one of several"
+                raise ConfigError(f"{several}; hyperparams=default keeps the values of files and command line.")
         if name not in self._made:
             self._made[name] = self._source(name)
         return self._made[name].found(place)
@@ -164,11 +160,8 @@ def check_columns(parts: Mapping[str, Part]) -> None:
     parts: the components of a run, by address. Columns of single layers are not known yet.
     """
     neutral = COMPONENTS[DIAGNOSTICS].neutral
-    diagnostics = {
-        address: part
-        for address, part in parts.items()
-        if group_of(address) == DIAGNOSTICS and part.science["name"] != neutral
-    }
+    of_group = {address: part for address, part in parts.items() if group_of(address) == DIAGNOSTICS}
+    diagnostics = {address: part for address, part in of_group.items() if part.science["name"] != neutral}
     if not diagnostics:
         return
 
@@ -192,11 +185,9 @@ def _check_columns(diagnostics: Mapping[str, Part], parts: Mapping[str, Part]) -
         try:
             built[name].columns([])
         except Exception as error:  # an own class can raise anything
-            raise ConfigError(
-                f"diagnostics={name}: its 'columns' fails if it is given no units "
-                f"({type(error).__name__}: {error}); "
-                "before the network is known it must return the columns of the whole network."
-            ) from error
+            why = f"its 'columns' fails if it is given no units ({type(error).__name__}: {error})"
+            right = "before the network is known it must return the columns of the whole network"
+            raise ConfigError(f"diagnostics={name}: {why}; {right}.") from error
     targets = {address: part.target for address, part in parts.items() if address not in diagnostics}
     known = measures_of(targets, {address: part.science for address, part in parts.items()})
     diagnostic.check_columns(diagnostic.columns_of(built, []), [column.name for column in known.columns])
@@ -224,8 +215,6 @@ def with_data(found: Resolved, typed: Sequence[str]) -> Resolved:
     absent = [name for name in dict.fromkeys(run.name("benchmark") for run in found.runs) if name not in left]
     if not runs or not absent:
         return found
-    note = (
-        f"benchmark: {', '.join(absent)} left out, as {'their' if len(absent) > 1 else 'its'} data are not in {folder} "
-        "(`python -m plasticity_lab.data fetch NAME` brings them); typed, as benchmark=…, they would be asked for."
-    )
-    return replace(found, runs=runs, notes=[*found.notes, note])
+    names = f"{', '.join(absent)} left out, as {'their' if len(absent) > 1 else 'its'} data are not in {folder}"
+    way_out = "`python -m plasticity_lab.data fetch NAME` brings them; a typed benchmark=… is never left out"
+    return replace(found, runs=runs, notes=[*found.notes, f"benchmark: {names} ({way_out})."])

@@ -60,9 +60,8 @@ class Study:
     @property
     def corners(self) -> list[dict[str, Any]]:
         """A few points of the space, its ends among them."""
-        probes = [
-            of.probes if isinstance(of, Range) else [of[0], of[-1], of[len(of) // 2]] for of in self.space.values()
-        ]
+        spaces = self.space.values()
+        probes = [of.probes if isinstance(of, Range) else [of[0], of[-1], of[len(of) // 2]] for of in spaces]
         return [dict(zip(self.space, values, strict=True)) for values in zip(*probes, strict=True)]
 
 
@@ -147,15 +146,11 @@ def _study(options: Options, request: Request, requests: Sequence[Request]) -> t
     asked = {group: names[0] for group, names in request.choices.items()}
     if not space:
         here = f" for activation={asked['activation']}" if len(requests[0].choices["activation"]) > 1 else ""
-        raise ConfigError(
-            f"hyperparams=search has nothing to search{here}; give a setting a range or several values, as in "
-            "'optimizer.lr=tag(log,interval(1e-5,1e-2))' or 'optimizer.lr=choice(0.01,0.001)'."
-        )
+        right = "'optimizer.lr=tag(log,interval(1e-5,1e-2))' or 'optimizer.lr=choice(0.01,0.001)'"
+        raise ConfigError(f"hyperparams=search has nothing to search{here}; give a range or several values: {right}.")
     if wrong := [key for key in space if group_of(key) in SAME_FOR_ALL]:
-        raise ConfigError(
-            f"{wrong[0]} cannot be searched: trials are compared, and need the same {group_of(wrong[0])}; give it one "
-            "value, or a command for each."
-        )
+        why = f"compared trials have the same {group_of(wrong[0])}"
+        raise ConfigError(f"{wrong[0]} cannot be searched: {why}; give it one value, or a command for each.")
     parts, nodes, rule = combination(options, {**asked, "experiment": options.experiment}, request.adjusted)
     several = {group for group, names in requests[0].choices.items() if len(names) > 1 and group in parts}
     told = dict.fromkeys(["activation", "benchmark", *sorted(several)])
@@ -172,10 +167,8 @@ def _study(options: Options, request: Request, requests: Sequence[Request]) -> t
 def _check(found: Search) -> None:
     """Raises ConfigError for a range with values that a component refuses, and for settings that no search supports."""
     if found.settings.rerun:
-        raise ConfigError(
-            "rerun=true trains finished runs again, and a search chooses its next trials by them; give it without "
-            "hyperparams=search, and the values of a trial instead of the ranges."
-        )
+        why = "rerun=true trains finished runs again, and a search chooses its next trials by them"
+        raise ConfigError(f"{why}; give it without hyperparams=search, and a trial's values instead of the ranges.")
     if found.settings.plan_only:
         raise ConfigError("plan_only=true plans known runs, and the runs of a search depend on each other.")
     for study in found.studies:
@@ -183,10 +176,8 @@ def _check(found: Search) -> None:
             study.runs_of(values)
         size = size_of(study.space)
         if size is not None and found.trials > size:
-            raise ConfigError(
-                f"hyperparams.trials is {found.trials}, and the settings that are searched have {size} combinations; "
-                f"give hyperparams.trials={size}, or wider ranges."
-            )
+            why = f"hyperparams.trials is {found.trials}, and the searched settings have {size} combinations"
+            raise ConfigError(f"{why}; give hyperparams.trials={size}, or wider ranges.")
 
 
 def _spelled(of: Range | Sequence[Any]) -> str | list[Any]:

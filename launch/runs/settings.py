@@ -3,7 +3,6 @@
 import os
 import shlex
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
@@ -27,11 +26,6 @@ class Numbers(Strict):
     precision: Literal["fp32"]
 
 
-def numbers(values: Mapping[str, Any]) -> Numbers:
-    """The numbers of one run.  Raises ConfigError for a value out of range."""
-    return checked(Numbers, values)
-
-
 def settings(values: Mapping[str, Any]) -> Settings:
     """The settings of one command, folders made absolute.  store null: $PLASTICITY_STORE, or ./store if it is not set.
 
@@ -42,7 +36,8 @@ def settings(values: Mapping[str, Any]) -> Settings:
         if isinstance(folder, str) and not folder.strip():
             raise ConfigError(f"{key} is an empty word; it must be the name of a folder, or null for the usual one.")
     found = checked(Settings, {**values, "store": store})
-    return found.model_copy(update={"store": _absolute(found.store), "data": found.data and _absolute(found.data)})
+    data = found.data and expanded(found.data).absolute()
+    return found.model_copy(update={"store": expanded(found.store).absolute(), "data": data})
 
 
 def keys(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -63,10 +58,6 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
             place = place.setdefault(folder, {})
         place[name] = value
     return values
-
-
-def _absolute(folder: Path) -> Path:
-    return expanded(folder).absolute()
 
 
 def store_option(store: Store) -> str:

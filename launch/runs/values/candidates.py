@@ -8,12 +8,13 @@ from typing import Any
 from launch.runs.desk import Desk, Part, run_of
 from launch.runs.groups import COMPONENTS, SCIENCE
 from launch.runs.options import Options
-from launch.runs.settings import Numbers, numbers
+from launch.runs.settings import Numbers
 from launch.runs.values.place import Combination, Values
 from plasticity_lab import component
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.identity import canonical_json
 from plasticity_lab.records.plan import Plan, all_plans
+from plasticity_lab.records.settings import checked
 from plasticity_lab.records.store import Store
 
 SELECTED = "selected"
@@ -27,6 +28,8 @@ Seeds = tuple[int, int, int]
 """seed, stream_seed and init_seed; the last two equal the first unless they are set."""
 Study = dict[str, Any]
 """All that runs must share to be compared, as dotted keys."""
+Entry = Mapping[str, Any]
+"""The keys COMPARED of a record, or of a planned run."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Candidates:
     def __init__(self, options: Options, store: Store) -> None:
         self._options, self._store, self._desk = options, store, Desk()
         self.corrupt: Sequence[StoreError] = ()
-        self._held: dict[tuple[str, str], list[Mapping[str, Any]]] | None = None
+        self._held: dict[tuple[str, str], list[Entry]] | None = None
         self._read: dict[tuple[str, str], list[Candidate]] = {}
 
     def of(self, activation: str, benchmark: str) -> Sequence[Candidate]:
@@ -99,12 +102,12 @@ class Candidates:
             study |= {f"{group}.{name}": typed[name] for name in names if f"{group}.{name}" in place.pinned}
         return study
 
-    def _candidate(self, record: Mapping[str, Any]) -> Candidate | None:
+    def _candidate(self, record: Entry) -> Candidate | None:
         """A record, or a planned run, as a candidate; None if today's code would not run it under its id."""
         science = record["science"]
         try:
             parts = {group: self._part(group, _choice_of(science, group)) for group in SCIENCE}
-            seeds = numbers({key: science.get(key) for key in Numbers.model_fields})
+            seeds = checked(Numbers, {key: science.get(key) for key in Numbers.model_fields})
             if run_of(parts, seeds, {}).id != record["run"]:
                 return None
         except (ConfigError, KeyError):
@@ -145,16 +148,14 @@ def differing(candidate: Candidate, study: Study) -> dict[str, tuple[Any, Any]]:
     return {key: (one, other) for key, (one, other) in pairs.items() if one != other}
 
 
-def _held(
-    records: Iterable[Mapping[str, Any]], plans: Iterable[Plan]
-) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+def _held(records: Iterable[Entry], plans: Iterable[Plan]) -> dict[tuple[str, str], list[Entry]]:
     """(activation, benchmark) → records, and planned runs that have none; no reports of a selection."""
     # A whole record is many times as large as its compared keys.
     runs = {record["run"]: {key: record[key] for key in COMPARED} for record in records}
     for plan in plans:
         for run in plan.runs.values():
             runs.setdefault(run.id, {**run.as_json(), "run": run.id, "status": "waiting"})
-    held: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    held: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for run in runs.values():
         if any(asked.get("hyperparams") != SELECTED for asked in run["asked_as"]):
             held[run["science"]["activation"]["name"], run["science"]["benchmark"]["name"]].append(run)

@@ -41,9 +41,7 @@ class Grids:
         name, grid = self._grid(place)
         shapes = self._shapes(place, grid.shapes or name, grid.unite)
         if not shapes:
-            raise ConfigError(
-                f"The grid {name} of activation={place.activation.name} holds nothing besides the typed values."
-            )
+            raise ConfigError(f"The grid {name} of activation={place.activation.name} has only the typed values.")
         rates = [{"lr": rate} for rate in grid.learning_rates] if self._published.rates_are_for(place) else [{}]
         for shape in shapes:
             for rate in rates:
@@ -51,18 +49,14 @@ class Grids:
 
     def notes(self) -> list[str]:
         """Dropped pairs and missing grids, in one line each."""
-        lines = [
-            f"hyperparams: {activation} cannot have lower above upper, so these pairs of its grid are left out: "
-            f"{', '.join(pairs)}."
-            for activation, pairs in self._crossed.items()
-        ]
+        lines = []
+        for activation, pairs in self._crossed.items():
+            lines.append(f"hyperparams: {activation}'s grid is tried without {', '.join(pairs)}: lower is above upper.")
         for grid, names in self._missing.items():
             lines.append(f"hyperparams: there is no grid {grid} for {', '.join(names)}; their defaults are used.")
-        for intervention in self._without_strengths:
-            lines.append(
-                f"hyperparams: intervention={intervention} lists no strengths to try; it keeps its default, or "
-                "the value of intervention.strength."
-            )
+        for name in self._without_strengths:
+            other = "its default, or the value of intervention.strength"
+            lines.append(f"hyperparams: intervention={name} lists no strengths to try; it keeps {other}.")
         return lines + self._published.notes()
 
     def _with_intervention(self, place: Combination, tried: GridWithIntervention) -> Iterator[FoundValues]:
@@ -71,12 +65,12 @@ class Grids:
         rates_are_ours = self._published.rates_are_for(place)
         every_rate = dict.fromkeys([*self._grid(place)[1].learning_rates, *tried.learning_rates])
         rates = [{"lr": rate} for rate in every_rate] if rates_are_ours else [{}]
-        own: list[Settings] = [{}]
+        tried_strengths: list[Settings] = [{}]
         if has_strength(place) and "intervention.strength" not in place.pinned:
-            own = [{"strength": strength} for strength in strengths(place)] or own
-            if own == [{}]:
+            tried_strengths = [{"strength": strength} for strength in strengths(place)] or [{}]
+            if tried_strengths == [{}]:
                 self._without_strengths[place.parts["intervention"].name] = None
-        for strength, rate in itertools.product(own, rates):
+        for strength, rate in itertools.product(tried_strengths, rates):
             yield FoundValues({"activation": shape, "optimizer": rate, "intervention": strength})
         published = self._published.row_with_intervention(tried.unite, place) if tried.unite else None
         if published is not None:
@@ -90,10 +84,8 @@ class Grids:
         name = extras_of(place.benchmark, BenchmarkAlone).default_grid if place.rule.grid is None else place.rule.grid
         grids = place.rule.grids or {}
         if name is None:
-            raise ConfigError(
-                f"hyperparams=grid: benchmark={place.benchmark.name} has no default_grid; "
-                f"say hyperparams.grid={' or '.join(grids)}."
-            )
+            right = f"say hyperparams.grid={' or '.join(grids)}"
+            raise ConfigError(f"hyperparams=grid: benchmark={place.benchmark.name} has no default_grid; {right}.")
         if name not in grids:
             raise ConfigError(f"There is no hyperparams.grid={name}{instead(name, list(grids))}.")
         return name, grids[name]
@@ -104,7 +96,8 @@ class Grids:
         grids = extras_of(activation, Activation).grids or {}
         shapes: list[Settings] = [{}]
         if name in grids:
-            shapes = list(combinations(blocks(activation.name, name, grids[name]), _own(place.pinned)))
+            pinned = {setting.removeprefix("activation.") for setting in place.pinned}
+            shapes = list(combinations(blocks(activation.name, name, grids[name]), pinned))
         elif settings_of(activation.target):
             self._missing.setdefault(name, {})[activation.name] = None
         if table is not None:
@@ -144,7 +137,8 @@ def combinations(grid: Iterable[Block], pinned: Collection[str] = ()) -> Iterato
         axes = []
         for names, values in block.items():
             kept = [at for at, name in enumerate(names) if name not in pinned]
-            axes.append(_distinct([{names[at]: value[at] for at in kept} for value in values]))
+            shortened = ({names[at]: value[at] for at in kept} for value in values)
+            axes.append({canonical_json(settings): settings for settings in shortened}.values())
         for parts in itertools.product(*axes):
             yield {name: value for part in parts for name, value in part.items()}
 
@@ -163,12 +157,3 @@ def _values(where: str, key: Any, values: Any) -> list[list[Any]]:
         if not isinstance(value, list) or len(value) != width:
             raise ConfigError(f"{where}: {key} has the value {value!r}; it must be a list of {width}.")
     return values
-
-
-def _distinct(values: Iterable[Settings]) -> list[Settings]:
-    return list({canonical_json(value): value for value in values}.values())
-
-
-def _own(pinned: Iterable[str]) -> set[str]:
-    """The settings of the activation among dotted names."""
-    return {name.removeprefix("activation.") for name in pinned if name.startswith("activation.")}

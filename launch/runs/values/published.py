@@ -64,10 +64,8 @@ class PublishedValues:
                 self._rows[name] = read_published(self._folder / name)
             if twice := rows.keys() & self._rows[name].keys():
                 benchmark, activation = min(twice)
-                raise ConfigError(
-                    f"hyperparams: {activation} on {benchmark} appears in {name} and in a table before it; only "
-                    "one table may have it."
-                )
+                where = f"in {name} and in a table before it"
+                raise ConfigError(f"hyperparams: {activation} on {benchmark} is {where}; only one table may have it.")
             rows |= self._rows[name]
         return rows
 
@@ -146,15 +144,12 @@ class PublishedValues:
         if self._missing:
             lines.append(f"hyperparams: nothing is published for {_listed(self._missing)}; their defaults are used.")
         for how, places in self._missing_with.items():
-            lines.append(
-                f"hyperparams: nothing is published for {_listed(places)} {how}; the learning rate is that without it."
-            )
+            rate = "the learning rate without it is used"
+            lines.append(f"hyperparams: nothing is published for {_listed(places)} {how}; {rate}.")
         lines += [f"hyperparams: {words}." for words in self._doubtful]
         for optimizer, optimizers in self._other_optimizers.items():
-            lines.append(
-                f"hyperparams: the published learning rates are for {optimizers}; {optimizer} keeps its default, or "
-                "the value of optimizer.lr."
-            )
+            other = f"{optimizer} keeps its default, or the value of optimizer.lr"
+            lines.append(f"hyperparams: the published learning rates are for {optimizers}; {other}.")
         return lines
 
 

@@ -79,9 +79,8 @@ class Selection:
         seeds = sorted({run.seeds[0] for run in winner.runs})
         self._check_fresh([run.seeds for run in winner.runs], f"{activation} on {benchmark}")
         lacking = f" ({winner.left_out:,} more lack some of these seeds)" if winner.left_out else ""
-        self._won[f"by {metric} on {benchmark}, {_seeds(seeds)}"].append(
-            f"{activation} of {winner.settings:,}{lacking}"
-        )
+        how = f"by {metric} on {benchmark}, {_seeds(seeds)}"
+        self._won[how].append(f"{activation} of {winner.settings:,}{lacking}")
         selected = {
             "metric": metric,
             "mean": winner.mean,
@@ -96,10 +95,8 @@ class Selection:
         lines = [f"hyperparams: a record was left out: {error}" for error in self._candidates.corrupt]
         if self._lost:
             misses = "; ".join(f"{', '.join(dict.fromkeys(names))} {where}" for where, names in self._lost.items())
-            raise ConfigError(
-                f"hyperparams=selected: the store {self._store.root} has no candidates for {misses}; the same command "
-                f"with hyperparams=grid trains some."
-            )
+            none = f"hyperparams=selected: the store {self._store.root} has no candidates for {misses}"
+            raise ConfigError(f"{none}; the same command with hyperparams=grid trains some.")
         lines += [f"hyperparams: best {how}: {'; '.join(names)} settings." for how, names in self._won.items()]
         for status, runs in self._ended.items():
             if runs:
@@ -114,11 +111,9 @@ class Selection:
                 taken = sorted({seeds[at] for seeds in used})
                 if seed in taken:
                     key = "seed" if getattr(asked, name) is None else name
-                    free = ",".join(str(taken[-1] + more) for more in (1, 2, 3))
-                    raise ConfigError(
-                        f"{key}={seed} took part in selecting {where} ({_seeds(taken)}); "
-                        f"hyperparams=selected reports on fresh seeds, as in {key}={free}."
-                    )
+                    free = f"{key}={','.join(str(taken[-1] + more) for more in (1, 2, 3))}"
+                    why = f"{key}={seed} took part in selecting {where} ({_seeds(taken)})"
+                    raise ConfigError(f"{why}; hyperparams=selected reports on fresh seeds, as in {free}.")
 
 
 def chosen(place: Combination) -> Measure:

@@ -61,7 +61,7 @@ def test_what_looks_like_a_number_is_a_name_where_a_text_is_wanted(name):
 
 @pytest.mark.parametrize("word", ["seed=range(0,1000001)", "seed=range(0,1,1e-9)", "seed=shuffle(range(0,1e15))"])
 def test_a_range_is_measured_before_it_is_written_out(word):
-    with pytest.raises(ConfigError, match=r"names .* runs \(.* of seed\), and a command may name 1,000,000"):
+    with pytest.raises(ConfigError, match=r"names .* runs \(.* of seed\); at most 1,000,000"):
         parse([word], VOCABULARY)
 
 
@@ -160,7 +160,7 @@ def test_a_range_is_read_as_hydra_writes_it_and_written_so_again(word, meant):
         ("a.b=interval(1,0)", "the lower one first"),
         ("a.b=interval(1,1)", "the lower one first"),
         ("a.b=interval(0,inf)", "two finite numbers"),
-        ("a.b=int(interval(1.5,2.5))", "has the end 1.5, which is no whole number"),
+        ("a.b=int(interval(1.5,2.5))", "has the end 1.5.*whole number"),
         ("a.b=int(interval(1.2,1.9))", "has the end 1.2"),
         ("a.b=int(interval(start=1,end=2.5))", "has the end 2.5"),
         ("a.b=tag(log,int(interval(0.5,8)))", "has the end 0.5"),

@@ -5,7 +5,7 @@ import pytest
 
 from launch.command import resolve
 from launch.runs.desk import Desk, merged, run_of
-from launch.runs.settings import numbers
+from launch.runs.settings import Numbers
 from plasticity_lab.component import Chosen, Component, check
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.fresh_each_task import FreshEachTask
@@ -55,7 +55,7 @@ def made(settings=None, target=TARGET, name="ratio", intervention="none", **apar
         "intervention", intervention, "plasticity_lab.interventions.none.NoIntervention", {}
     )
     fixed = {"seed": 0, "stream_seed": None, "init_seed": None, "precision": "fp32"}
-    return run_of(parts, numbers(fixed | apart), ASKED)
+    return run_of(parts, Numbers(**(fixed | apart)), ASKED)
 
 
 def test_science_says_everything_and_the_id_only_what_counts():

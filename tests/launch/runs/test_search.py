@@ -43,7 +43,7 @@ def test_a_search_is_the_same_with_more_trials_and_another_one_where_it_would_tr
     [
         ([], "nothing to search"),
         (["seed=interval(0,1)"], "is not a list of values"),
-        (["benchmark.tasks=1,2"], "need the same benchmark"),
+        (["benchmark.tasks=1,2"], "the same benchmark"),
         (["hyperparams=search,grid", LR], "cannot be combined"),
         (["hyperparams.sampler=best", LR], "must be tpe or random"),
         (["optimizer.lr=interval(-1,1)"], "optimizer.lr is -1.0; it must be above 0"),

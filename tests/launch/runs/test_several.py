@@ -28,7 +28,7 @@ def one(*words: str) -> Run:
 def no_science(monkeypatch):
     """As if interventions changed no number."""
     monkeypatch.setitem(COMPONENTS, "intervention", COMPONENTS["intervention"].model_copy(update={"science": False}))
-    monkeypatch.setattr(requests, "GROUPS_OF_SCIENCE", [name for name in COMPONENTS if name != "intervention"])
+    monkeypatch.setattr(requests, "SCIENCE", [name for name in COMPONENTS if name != "intervention"])
 
 
 @pytest.mark.sample(1)
