@@ -148,11 +148,10 @@ def _search(found: Search, hydra: Hydra, config: DictConfig, callbacks: Callback
     Searcher(found, lambda runs, settings: _hand_over(runs, settings, launcher), launcher.at_once).run()
 
 
-def _launcher(hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> TakesRuns:
-    """Our launcher that the command names."""
+def _launcher(hydra: Hydra, config: DictConfig, callbacks: Callbacks, job: Any = lambda config: None) -> Any:
+    """The launcher that the command names.  job: the function that Hydra's own launchers call for each run."""
     context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
-    launcher: Any = Plugins.instance().instantiate_launcher(context, lambda config: None, config)
-    return launcher
+    return Plugins.instance().instantiate_launcher(context, job, config)
 
 
 def _hand_over(runs: Sequence[Run], settings: Settings, launcher: TakesRuns) -> None:
@@ -183,8 +182,7 @@ def _start_jobs(found: Resolved, line: CommandLine, hydra: Hydra, config: DictCo
         folder = spelled(str(Store(found.settings.store).sweep_folder(sweep) / "jobs"))
         words = [*line.composed, f"hydra.sweep.dir={folder}"]
         config = hydra.compose_config("config", words, RunMode.MULTIRUN, with_log_configuration=True)
-    context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
-    launcher = Plugins.instance().instantiate_launcher(context, TrainAlone(sweep), config)
+    launcher = _launcher(hydra, config, callbacks, TrainAlone(sweep))
     try:
         with importing_alike():  # its jobs find the same modules as this process, in any folder
             jobs = launcher.launch([overrides_of(run, found.settings) for run in runs], initial_job_idx=0)

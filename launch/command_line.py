@@ -178,12 +178,6 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     words = [word.removeprefix("+") if word.startswith("+experiment=") else word for word in words]
     words = [word for word in words if word != "experiment=null"]
     hydras = [word for word in words if key_of(word) == "experiment" or key_of(word).startswith(("hydra.", "hydra/"))]
-    experiments = [word for word in hydras if key_of(word) == "experiment"]
-    if len(experiments) > 1:
-        raise ConfigError(
-            f"experiment is given twice, in '{shown(experiments[0])}' and in '{shown(experiments[1])}'; an experiment "
-            "is itself a sweep; give one at a time."
-        )
     firsts: dict[str, str] = {}
     for word in hydras:  # Hydra would silently take the last of several
         first = firsts.setdefault(key_of(word).replace("/", "."), word)
@@ -193,10 +187,8 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     typed = [word for word in words if word not in hydras]
     for word in typed:
         if "${" in word:
-            raise ConfigError(
-                f"'{shown(word)}' holds ${{…}}, which nothing fills in; a shell variable is filled in by the shell, "
-                "unless single quotes prevent it."
-            )
+            why = "nothing fills in; the shell fills in its variables outside of single quotes"
+            raise ConfigError(f"'{shown(word)}' holds ${{…}}, which {why}.")
     return checked, typed
 
 

@@ -47,10 +47,9 @@ def _measured(options: argparse.Namespace) -> int:
     made, before = provenance(), os.getloadavg()
     device = kind_of(choices.device)
     processor = f"{made['cpu']} ({device})" if choices.device == "cpu" else device
-    text = (
-        f"{processor}, torch {torch.__version__}, commit {made['commit']}{' and changes' if made['dirty'] else ''}, "
-        f"{made['start']}; others on the machine: load {before[0]:.1f} when it began"
-    )
+    commit = f"commit {made['commit']}{' and changes' if made['dirty'] else ''}"
+    load = f"others on the machine: load {before[0]:.1f} when it began"
+    text = f"{processor}, torch {torch.__version__}, {commit}, {made['start']}; {load}"
     comparisons = list[dict[str, Any]]()
     content: dict[str, Any] = {
         "provenance": made | {"device": device, "torch": torch.__version__, "load": before},

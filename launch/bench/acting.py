@@ -76,20 +76,18 @@ def ppo(name: str, widths: Sequence[int], modes: Sequence[str], device: str = "c
     """
     body = replace(BODIES["halfcheetah"], simulation=Standing) if name == STANDING else BODIES[name]
     facts = {"activation": "tanh", "body": name}
-    found = list[Contender]()
-    if name != STANDING:
-        plain = PlainPPO(body.gymnasium, 0, ENDLESS)
-        found.append(Contender("plain script", facts | {"width": 1, "mode": "eager"}, ROLLOUT, plain.burst))
+    packs = []
     for width, mode in itertools.product(widths, modes):
         burst = _ppo_pack(body, width, mode, device)
-        found.append(Contender(f"packed, {mode}", facts | {"width": width, "mode": mode}, width * ROLLOUT, burst))
-    if name != STANDING:
-        width, facts = max(widths), {"activation": "", "body": name, "mode": ""}
-        burst, steps = body_alone(body, width, ALONE_STEPS)
-        found.append(Contender("the body alone", facts | {"width": width}, steps, burst))
-        burst = _in_gymnasium(body)
-        found.append(Contender("the body alone, in Gymnasium", facts | {"width": 1}, ALONE_STEPS, burst))
-    return found
+        packs.append(Contender(f"packed, {mode}", facts | {"width": width, "mode": mode}, width * ROLLOUT, burst))
+    if name == STANDING:
+        return packs
+    plain = PlainPPO(body.gymnasium, 0, ENDLESS)
+    script = Contender("plain script", facts | {"width": 1, "mode": "eager"}, ROLLOUT, plain.burst)
+    facts, (burst, steps) = {"activation": "", "body": name, "mode": ""}, body_alone(body, max(widths), ALONE_STEPS)
+    alone = Contender("the body alone", facts | {"width": max(widths)}, steps, burst)
+    name = "the body alone, in Gymnasium"
+    return [script, *packs, alone, Contender(name, facts | {"width": 1}, ALONE_STEPS, _in_gymnasium(body))]
 
 
 def _ppo_pack(body: Body, width: int, mode: str, device: str) -> Callable[[], None]:

@@ -98,11 +98,11 @@ def read(path: Path, reader: Callable[[Path], dict[str, list[ReturnCurve]]]) -> 
 
 def kept(curves: Curves) -> bytes:
     """The content of a file for `read`: environment → its runs' numbers, as JSON; nan in a course is null."""
-    content = {
-        body: [vars(run) | {"course": [mean if np.isfinite(mean) else None for mean in run.course]} for run in runs]
-        for body, runs in curves.items()
-    }
-    return json.dumps(content, indent=1).encode()
+
+    def as_json(run: ReturnCurve) -> dict[str, Any]:
+        return vars(run) | {"course": [mean if np.isfinite(mean) else None for mean in run.course]}
+
+    return json.dumps({body: list(map(as_json, runs)) for body, runs in curves.items()}, indent=1).encode()
 
 
 def packed(store: Path, agent: str = "ppo_cleanrl") -> dict[str, list[ReturnCurve]]:

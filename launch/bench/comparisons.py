@@ -206,13 +206,12 @@ def _heads(network: str, choices: Choices) -> Comparison:
 def _workers(workload: Workload, width: int, mode: str, bursts: int) -> Iterator[list[Contender]]:
     """Two contenders: one worker process, and two at once. Each process trains a pack, `bursts` bursts at a time."""
     context = multiprocessing.get_context("spawn")
-    pipes = [context.Pipe() for _ in range(2)]
-    lines = [ours for ours, _ in pipes]
-    processes = [
-        context.Process(target=_serve, args=(theirs, workload, width, mode, bursts), daemon=True) for _, theirs in pipes
-    ]
-    for process in processes:
-        process.start()
+    lines, processes = [], []
+    for _ in range(2):
+        ours, theirs = context.Pipe()
+        lines.append(ours)
+        processes.append(context.Process(target=_serve, args=(theirs, workload, width, mode, bursts), daemon=True))
+        processes[-1].start()
     used = 0.0
 
     def burst(workers: int) -> None:

@@ -72,9 +72,8 @@ def rate_of_products(size: int, device: str) -> float:
 
 def rate_of_convolutions() -> float:
     """Operations a second of a convolution with many channels."""
-    images, kernels = (
-        torch.rand(*shape).to(memory_format=torch.channels_last) for shape in ((8, 128, 28, 28), (128, 128, 3, 3))
-    )
+    shapes = (8, 128, 28, 28), (128, 128, 3, 3)
+    images, kernels = (torch.rand(*shape).to(memory_format=torch.channels_last) for shape in shapes)
     operations = 2 * images.numel() * kernels[0].numel()
     return operations / fastest(lambda: torch.conv2d(images, kernels, padding=1), "cpu")
 

@@ -118,10 +118,8 @@ def _median_difference(more: Sequence[float], less: Sequence[float]) -> float:
 def _of_processes(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     one, two = (timing.busy for timing in comparison.timings)
     by_busy = median(4 * alone / both for alone, both in zip(one, two, strict=True))
-    return [
-        f"Two worker processes: {rows[1].ratio:.2f}× one; by their CPU time, which leaves out other processes on the "
-        f"cores, {by_busy:.2f}×."
-    ]
+    by_clock = f"Two worker processes: {rows[1].ratio:.2f}× one"
+    return [f"{by_clock}; by their CPU time, which leaves out other processes on the cores, {by_busy:.2f}×."]
 
 
 def _of_agents(comparison: Comparison, rows: Sequence[Row]) -> list[str]:

@@ -26,8 +26,8 @@ Interval = tuple[float, float]
 
 def ours(scores: np.ndarray, name: str, replicates: int) -> Interval:
     """The interval of an arm's scores, computed as for the tables."""
-    found = bootstrap(iqm, scores, name=name, replicates=replicates)
-    return found.low, found.high
+    interval = bootstrap(iqm, scores, name=name, replicates=replicates)
+    return interval.low, interval.high
 
 
 def theirs(scores: np.ndarray, name: str, replicates: int) -> Interval:
@@ -35,9 +35,10 @@ def theirs(scores: np.ndarray, name: str, replicates: int) -> Interval:
     # Only in the environment of `make bench-rliable`.
     from rliable import library, metrics  # pyright: ignore[reportMissingImports]
 
-    _, intervals = library.get_interval_estimates(
-        {name: scores}, lambda each: np.array([metrics.aggregate_iqm(each)]), reps=replicates
-    )
+    def aggregated(scores: np.ndarray) -> np.ndarray:
+        return np.array([metrics.aggregate_iqm(scores)])
+
+    _, intervals = library.get_interval_estimates({name: scores}, aggregated, reps=replicates)
     low, high = intervals[name][:, 0]
     return float(low), float(high)
 

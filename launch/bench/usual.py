@@ -54,9 +54,8 @@ class Usual:
         self.images = (data.images[0].float() / WHITE).reshape(shape).to(device)
         self.labels = data.labels[0].to(device)
         self.batches = torch.from_numpy(data.batches[0]).to(device)
-        self.first = (
-            [value.detach().clone() for value in self.model.parameters()] if workload.intervention == "l2_init" else []
-        )
+        pulled = self.model.parameters() if workload.intervention == "l2_init" else ()
+        self.first = [value.detach().clone() for value in pulled]
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=LEARNING_RATE)
         self.run_steps = len(self.batches)
 

@@ -19,6 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from launch.command import asked
 from launch.launchers.slurm.parameters import names_launcher, wants_gpu
@@ -57,10 +58,8 @@ class Measurement:
 
     def __call__(self) -> str:
         """Measures, stores the calibration, and returns it in words.  Raises ConfigError, StoreError."""
-        from launch.plan.measuring import (
-            measured,  # torch: --help and the submission of a job need not wait for it
-            steps_in,
-        )
+        # torch: --help and the submission of a job need not wait for it
+        from launch.plan.measuring import measured, steps_in
         from launch.work.process import prepare_compiling, prepare_process
         from plasticity_lab.agents.agent import Agent
         from plasticity_lab.kernels.build import missing
@@ -99,11 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
     add_config_dir(parser)
     parser.add_argument("--device", default="auto", help="auto | cpu | cuda | cuda:<number>")
-    parser.add_argument(
-        "--mode",
-        choices=("eager", "compiled", "kernels"),
-        help="measure only this mode; by default every available mode",
-    )
+    parser.add_argument("--mode", choices=MODES, help="measure only this mode; by default every available mode")
     parser.add_argument("--repeats", type=int, default=5, help="number of rounds to measure")
     parser.add_argument(
         "--steps", type=int, help="updates in a burst; by default as many as take some tenths of a second"
@@ -121,27 +116,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises ConfigError if the device does not exist, StoreError, SlurmError."""
     store = Store(options.store)
-    given = (options.mode, options.repeats, options.steps)
     if options.set_mode:
         return _set_modes(options, store)
     launcher, words = _taken_apart(options.words)
     folder = config_dir_words(options)
-    if launcher:
-        environments = _environments(store, [*folder, *launcher], words)
-        return _in_a_job(options, store, given, [*folder, *options.words], environments)
-    device = devices(options.device)[0]  # before the store is made
-    environments = _environments(store, folder, words)
+    parameters = asked([*folder, *options.words]).slurm if launcher else None
+    if launcher and parameters is None:
+        raise ConfigError("A job is submitted by hydra/launcher=packed_slurm, or one made from it, as slurm_gpu is.")
+    if parameters is None:
+        device = devices(options.device)[0]  # before the store is made
+    else:
+        device = "cuda" if wants_gpu(parameters, options.device) else "cpu"
+    environments = _environments(store, [*folder, *launcher], words)
     store.prepare()
-    print(Measurement(str(store.root), device, *given, environments)())
+    measurement = Measurement(str(store.root), device, options.mode, options.repeats, options.steps, environments)
+    if parameters is not None:
+        return _in_a_job(store, measurement, parameters, options.wait)
+    print(measurement())
     return 0
 
 
 def _set_modes(options: argparse.Namespace, store: Store) -> int:
     """Stores modes, and prints all that are set.  Raises ConfigError for an unknown yardstick or mode."""
     if options.words:
-        raise ConfigError(
-            "--set-mode is for this machine's kind of device: give it on a node of the cluster, without words."
-        )
+        raise ConfigError("--set-mode is about this machine's device: give it on a node of the cluster, without words.")
     modes = {}
     for word in options.set_mode:
         name, _, mode = word.partition("=")
@@ -189,21 +187,10 @@ def _environments(store: Store, launcher: Sequence[str], words: Sequence[str]) -
     return environments
 
 
-def _in_a_job(
-    options: argparse.Namespace,
-    store: Store,
-    given: tuple[str | None, int, int | None],
-    words: Sequence[str],
-    environments: Mapping[str, str],
-) -> int:
-    """Submits the measurement, with the launcher that the words name."""
-    parameters = asked(words).slurm
-    if parameters is None:
-        raise ConfigError("A job is submitted by hydra/launcher=packed_slurm, or one made from it, as slurm_gpu is.")
-    device = "cuda" if wants_gpu(parameters, options.device) else "cpu"
-    store.prepare()
-    sent = send(store, Measurement(str(store.root), device, *given, environments), parameters, JOB_MINUTES)
-    if not options.wait:
+def _in_a_job(store: Store, measurement: Measurement, parameters: Mapping[str, Any], wait: bool) -> int:
+    """Submits the measurement with the parameters of a Slurm launcher, and waits for its result if asked to."""
+    sent = send(store, measurement, parameters, JOB_MINUTES)
+    if not wait:
         say(f"Job {sent.job} measures, and writes its result into {store.root / 'calibration'} for later plans.")
         say(f"How far it is: squeue --jobs={sent.job}; its output: {sent.log}")
         return 0
@@ -224,8 +211,7 @@ def _in_words(
         for mode, by_width in by_mode.items():
             listed = ", ".join(f"{width}: {rate:,.0f}" for width, rate in by_width.items())
             fixed, flops = speed.step_seconds[mode] * 1e6, speed.flops[mode] / 1e9
-            lines.append(
-                f"{descriptions[name]}, {mode}: packs of {speed.width[mode]}; a step takes {fixed:,.0f} µs "
-                f"and its work at {flops:,.0f} GFLOP/s (run-steps/s by width: {listed})"
-            )
+            step = f"a step takes {fixed:,.0f} µs and its work at {flops:,.0f} GFLOP/s"
+            packs = f"packs of {speed.width[mode]}; {step} (run-steps/s by width: {listed})"
+            lines.append(f"{descriptions[name]}, {mode}: {packs}")
     return [*lines, *(f"{name}: {seconds * 1e6:,.0f} µs a step" for name, seconds in calibration.host_steps.items())]

@@ -53,12 +53,9 @@ def run(options: argparse.Namespace) -> int:
         say(words)
     ended = f"{counted(len(jobs), 'job')} cancelled" if jobs else "no job of it was left"
     if left:
-        names = some([f"{job.name} ({job.state.state.lower() or 'in no state'}{_on(job)})" for job in left])
-        say(
-            f"Sweep {plan.sweep}: {ended}; after {WAIT_SECONDS:.0f} seconds {counted(len(left), 'job')} of it "
-            f"{'is' if len(left) == 1 else 'are'} still there: {names}. {_by_themselves(often > 0)} Give `python -m "
-            f"launch cancel {plan.sweep}` again to look."
-        )
+        names = some([f"{job.name} ({_state_of(job)})" for job in left])
+        say(f"Sweep {plan.sweep}: {ended}; still there after {WAIT_SECONDS:.0f} seconds: {names}.")
+        say(f"{_by_themselves(often > 0)} To check, give `python -m launch cancel {plan.sweep}` again.")
     else:
         say(f"Sweep {plan.sweep}: {ended}. `python -m launch resume {plan.sweep}` goes on.")
     return 1 if left or elsewhere or not often else 0
@@ -106,10 +103,8 @@ def _of_others(left: Sequence[OwnJob]) -> list[str]:
     lines = []
     for user in sorted({job.user for job in left} - {user_name()}):
         theirs = by_array(job for job in left if job.user == user)
-        lines.append(
-            f"{counted(theirs.total(), 'job')} of {user}'s ({some(theirs)}) can be removed from the queue only by "
-            f"{user}, with scancel {' '.join(theirs)}; workers that run, or start, see the cancellation and end."
-        )
+        jobs = f"{counted(theirs.total(), 'job')} of {user}'s ({some(theirs)})"
+        lines.append(f"Only {user} can remove {jobs} from the queue, with scancel {' '.join(theirs)}; the workers end.")
     return lines
 
 
@@ -127,10 +122,8 @@ def _without_slurm(
         say(f"Pack {pack} is still held by {state.owner}, last heard of {state.age or 0:.0f} s ago.")
     if flagged:
         trains = "some workers have not ended yet, as said above" if held else "no worker trains now"
-        say(
-            f"Sweep {plan.sweep} is cancelled in the store: {trains}. {_by_themselves(flagged)} Jobs that are queued"
-            f"{known} stay there until Slurm answers: then give `python -m launch cancel {plan.sweep}` again."
-        )
+        say(f"Sweep {plan.sweep} is cancelled in the store: {trains}. {_by_themselves(flagged)}")
+        say(f"Queued jobs{known} stay until Slurm answers; then give `python -m launch cancel {plan.sweep}` again.")
     else:
         say(f"Sweep {plan.sweep} is not cancelled: neither store nor Slurm took the request; give the command again.")
     return 1
@@ -165,5 +158,5 @@ def _elsewhere(submissions: Sequence[Submission]) -> list[str]:
     return [f"To cancel its jobs on cluster {name}, give the same command there." for name in others]
 
 
-def _on(job: OwnJob) -> str:
-    return f" on {job.state.nodes}" if job.state.nodes else ""
+def _state_of(job: OwnJob) -> str:
+    return f"{job.state.state.lower() or 'in no state'}{f' on {job.state.nodes}' if job.state.nodes else ''}"

@@ -26,10 +26,8 @@ def run(options: argparse.Namespace) -> int:
     store = store_of(options.store)
     taken = import_archive(store, expanded(options.file))
     if taken.other:
-        say(
-            f"{counted(len(taken.other), 'run')} here {'was' if len(taken.other) == 1 else 'were'}  trained separately "
-            f"from the archive's runs, and {'stays' if len(taken.other) == 1 else 'stay'}: {some(taken.other)}."
-        )
+        here = f"{counted(len(taken.other), 'run')} here {'was' if len(taken.other) == 1 else 'were'}"
+        say(f"{here} trained separately from the archive's runs, and kept: {some(taken.other)}.")
     for run, reason in taken.unreadable.items():
         say(f"Left in the archive: run {run}, which no table could read: {reason}")
     known = len(taken.known) + len(taken.other)

@@ -45,10 +45,8 @@ def run(options: argparse.Namespace) -> int:
             try:
                 made = optuna_study(study, results, f"sqlite:///{part}")
             except ModuleNotFoundError as error:
-                raise ConfigError(
-                    f"Optuna studies need {error.name}, which is not installed; `pip install -e '.[search]'` in the "
-                    "clone installs all that they need."
-                ) from error
+                install = "`pip install -e '.[search]'` in the clone installs it"
+                raise ConfigError(f"Optuna studies need {error.name}, and it is missing; {install}.") from error
             say(f"{made.study_name}: {counted(len(study.trials), 'trial')}")
         os.replace(part, path)
     print(f"Written: {path} with {counted(len(studies), 'study')}; `optuna-dashboard sqlite:///{path}` shows it.")

@@ -7,7 +7,7 @@ import argparse
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from launch.packs.lookup import add_store, store_there
@@ -16,7 +16,7 @@ from launch.tracking.wandb.marks import (
     UNFINISHED,
     Destination,
     clear_offline,
-    mark_written,
+    mark_records,
     offline_folders,
     uploaded_by_hand,
     written,
@@ -138,8 +138,7 @@ def survey(store: Store, online: bool, entity: str | None, project: str | None) 
 def tidy(store: Store, found: Survey) -> None:
     """Clears the offline folders of uploaded runs, and folders left by killed writers."""
     for destination, runs in found.uploaded.items():
-        for pack, members in _by_pack(store, runs).items():
-            mark_written(store, pack, destination, members)
+        mark_records(store, destination, filter(None, (read_record(store, run) for run in runs)))
         clear_offline(store, runs)
     for folder in store.wandb_folder.glob(f"{UNFINISHED}*"):
         if folder.stat().st_mtime < time.time() - _DAY:
@@ -173,11 +172,3 @@ def catch_up(store: Store, found: Survey, report: Callable[[int], None]) -> dict
             if records and len(not_written) == len(records):
                 down = not_written[records[-1]["run"]]
     return failed
-
-
-def _by_pack(store: Store, runs: Sequence[str]) -> dict[str, list[str]]:
-    packs: dict[str, list[str]] = {}
-    for run in runs:
-        if (record := read_record(store, run)) is not None:
-            packs.setdefault(record["provenance"]["pack"], []).append(run)
-    return packs

@@ -118,13 +118,12 @@ def _space(place: Path) -> Finding:
 
 def file_system(folder: Path) -> str:
     """The name of the file system of a folder, from `stat`; empty if `stat` does not know it."""
+    command = ["stat", "--file-system", "--format=%T", folder]
     try:
-        asked = subprocess.run(
-            ["stat", "--file-system", "--format=%T", folder], capture_output=True, text=True, timeout=STAT_SECONDS
-        )
+        stat = subprocess.run(command, capture_output=True, text=True, timeout=STAT_SECONDS)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return asked.stdout.strip() if asked.returncode == 0 else ""
+    return stat.stdout.strip() if stat.returncode == 0 else ""
 
 
 def of_clock(place: Path, lease_seconds: float) -> Finding:
@@ -135,23 +134,14 @@ def of_clock(place: Path, lease_seconds: float) -> Finding:
     written, touched = clock_offset(place), _offset_of_a_touch(place)
     words = f"Clocks: the store's files are stamped {_apart(written)} this machine's clock"
     if abs(written - touched) > SEEN_SECONDS:
-        return Finding(
-            FAILS,
-            f"{words} when they are written, and {_apart(touched)} it when they are touched: leases would look older "
-            "than they are. Put the store on another file system.",
-        )
+        words += f" when they are written, and {_apart(touched)} it when they are touched: leases would look too old"
+        return Finding(FAILS, f"{words}. Put the store on another file system.")
     if abs(written) > lease_seconds / 2:
-        return Finding(
-            FAILS,
-            f"{words}, while leases last {lease_seconds:.0f} s; have the clocks set (NTP), or raise "
-            "launch.lease_seconds.",
-        )
+        right = "have the clocks set (NTP), or raise launch.lease_seconds"
+        return Finding(FAILS, f"{words}, while leases last {lease_seconds:.0f} s; {right}.")
     if abs(written) <= SEEN_SECONDS and (kind := file_system(place)).startswith(STAMPED_BY_CLIENTS):
-        return Finding(
-            UNKNOWN,
-            f"{words}; on {kind} each machine may stamp files by its own clock, and leases hold only if all agree to "
-            f"{lease_seconds / 2:.0f} s (NTP).",
-        )
+        words += f"; on {kind} each machine may stamp files by its own clock"
+        return Finding(UNKNOWN, f"{words}, and leases need clocks that agree to {lease_seconds / 2:.0f} s (NTP).")
     return Finding(OK, f"{words}.")
 
 
@@ -186,11 +176,11 @@ def of_tracking(tracking: TrackingSettings, trains: bool) -> tuple[list[Finding]
     return [*found, of_network("from this machine")] if online and trains else found, online
 
 
-def of_key(where: str) -> Finding:
-    """Whether a worker finds a key.  where: «on this node»."""
+def of_key() -> Finding:
+    """Whether a worker finds a key on this node."""
     if key_configured():
         return Finding(OK, "W&B: a key is found.")
-    return Finding(FAILS, f"W&B: no key is found {where}: {HOW_TO_CONFIGURE}; or {INSTEAD}.")
+    return Finding(FAILS, f"W&B: no key is found on this node: {HOW_TO_CONFIGURE}; or {INSTEAD}.")
 
 
 def of_network(where: str) -> Finding:

@@ -54,7 +54,7 @@ class Visit:
         found = [*self._store(), *self._software(), *of_data(self.benchmarks, self.data), self._device()]
         found += [self._memory(), of_scratch()]
         if self.online:
-            found += [of_key("on this node"), of_network("from this node")]
+            found += [of_key(), of_network("from this node")]
         return [asdict(finding) for finding in found]
 
     def _store(self) -> list[Finding]:
@@ -69,12 +69,8 @@ class Visit:
         return found
 
     def _software(self) -> list[Finding]:
-        node = software()
-        differs = [
-            f"{key} is {node[key]} and not {self.here[key]}"
-            for key in ("checkout", "commit", "dirty", "code", "python", "versions")
-            if node[key] != self.here[key]
-        ]
+        node, keys = software(), ("checkout", "commit", "dirty", "code", "python", "versions")
+        differs = [f"{key} is {node[key]} and not {self.here[key]}" for key in keys if node[key] != self.here[key]]
         if not differs:
             found = [Finding(OK, f"Code, Python and packages: the same as on {self.here['host']}.")]
         else:

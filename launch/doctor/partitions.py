@@ -79,9 +79,7 @@ def _partition(name: str, known: Sequence[Nodes], parameters: Mapping[str, Any],
         return [Finding(FAILS, f"Partition {name} is {state}: jobs would never start there; name another one.")]
     longest = cluster.in_seconds(own[0].limit)
     if longest is not None and longest < minutes * 60:
-        words = (
-            f"Partition {name} lets jobs last {own[0].limit}; hydra.launcher.timeout_min={minutes} would never start."
-        )
+        words = f"Partition {name} lets jobs last {own[0].limit}; hydra.launcher.timeout_min={minutes} never starts."
         return [Finding(FAILS, f"{words} Say hydra.launcher.timeout_min={int(longest // 60)}, or name another one.")]
     well = Finding(OK, f"Partition {name}: it is up, and jobs may last {minutes} minutes there.")
     return [well, _nodes(name, own, known, parameters), *_preemption(name, configuration)]

@@ -41,9 +41,7 @@ def _requeue(parameters: Mapping[str, Any]) -> list[Finding]:
     extra = {key.replace("_", "-"): value for key, value in parameters["additional_parameters"].items()}
     if not extra.get("no-requeue") and extra.get("requeue", True):
         return []
-    words = (
-        "Requeue: with these additional_parameters no job comes back after preemption, a lost node or its time limit"
-    )
+    words = "Requeue: with these additional_parameters no job comes back (preemption, a lost node, its time limit)"
     return [Finding(FAILS, f"{words}; leave requeue and no-requeue out.")]
 
 
@@ -52,9 +50,7 @@ def _accounting() -> Finding:
     try:
         cluster.ask("sacct", "--noheader", "--allocations", "--starttime=now", "--format=SubmitLine")
     except cluster.SlurmError as error:
-        return Finding(
-            OK, f"Accounting: none ({error}) Sweeps need none; but why a job ended is forgotten minutes afterwards."
-        )
+        return Finding(OK, f"Accounting: none ({error}) Sweeps need none, but Slurm soon forgets why a job ended.")
     return Finding(OK, "Accounting: sacct answers.")
 
 

@@ -111,9 +111,8 @@ def _speed(path: Path, name: str, value: Any, default: Speed) -> Speed:
 
 def _all_numbers(values: Mapping[str, Any], may_be_zero: bool = False) -> bool:
     """Whether all values are finite positive numbers, or zero if `may_be_zero`."""
-    return all(
-        isinstance(value, int | float) and 0 <= value < math.inf and (value or may_be_zero) for value in values.values()
-    )
+    numbers = [value for value in values.values() if isinstance(value, int | float) and 0 <= value < math.inf]
+    return len(numbers) == len(values) and (may_be_zero or all(numbers))
 
 
 def write_calibration(store: Store, kind: str, calibration: Calibration, facts: Mapping[str, Any]) -> None:

@@ -86,9 +86,7 @@ def _tried(compiler: str, folder: Path) -> NotCompiled | None:
 def _compiler_error(command: list[str]) -> str:
     """The message of a compiler that fails; empty if the compiler works."""
     try:
-        done = subprocess.run(
-            command, capture_output=True, encoding="utf-8", errors="replace", timeout=TRIAL_SECONDS, check=False
-        )
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=TRIAL_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     lines = done.stderr.strip().splitlines()

@@ -31,10 +31,8 @@ def devices(setting: str) -> list[str]:
         return [setting]
     if setting == "cuda" and gpus:
         return of_one_kind
-    has = f"it has {', '.join(gpus)}" if gpus else "it has no GPU that torch can use"
-    raise ConfigError(
-        f"device is {setting}, which this machine does not have: {has}; device=auto takes the available ones."
-    )
+    known = ", ".join(gpus) or "no GPU that torch can use"
+    raise ConfigError(f"device is {setting}, but this machine has {known}; device=auto takes the available ones.")
 
 
 def kind_of(device: str) -> str:

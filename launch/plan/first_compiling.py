@@ -33,20 +33,10 @@ PART_SECONDS = {
 """CPU seconds of the C++ compiler for each of `kernels.operators.PARTS`, on an AMD EPYC."""
 
 
-@dataclass(frozen=True)
-class GraphSeconds:
-    """Seconds to compile a pack's graphs.
-
-    first: in a new process, which also imports the compiler. further: later in the same process.
-    """
-
-    first: float
-    further: float
-
-
-GRAPHS_ON_CPU = {"dense": GraphSeconds(20.8, 6.0), "convolving": GraphSeconds(37.8, 19.0)}
-GRAPHS_ON_GPU = {"dense": GraphSeconds(17.0, 7.0), "convolving": GraphSeconds(32.0, 20.0)}
-"""Yardstick → measured seconds, on a Zen 4 CPU and on an H200."""
+GRAPHS_ON_CPU = {"dense": (20.8, 6.0), "convolving": (37.8, 19.0)}
+GRAPHS_ON_GPU = {"dense": (17.0, 7.0), "convolving": (32.0, 20.0)}
+"""Yardstick → seconds to compile a pack's graphs in a new process, which also imports the compiler, and later in the
+same process. Measured on a Zen 4 CPU and on an H200."""
 CONVOLVING = ("convolving", "boards")
 
 
@@ -92,13 +82,12 @@ def first_compiling(
     # The cores compile the parts in parallel.
     seconds = makespan([0.0] * (cores() if here else 1), sorted((PART_SECONDS[part] for part in parts), reverse=True))
     missing = [_graph_seconds(*known) for mark, known in costs.items() if not (here and mark.exists())]
-    missing.sort(key=lambda graphs: graphs.first, reverse=True)
-    by_pack = [graphs.first if place < workers else graphs.further for place, graphs in enumerate(missing)]
+    by_pack = [seconds[place >= workers] for place, seconds in enumerate(sorted(missing, reverse=True))]
     where = "on this machine" if here else "on each kind of machine"
     return FirstCompiling(seconds + makespan([0.0] * workers, by_pack), where)
 
 
-def _graph_seconds(pack: Pack, cost: Cost) -> GraphSeconds:
+def _graph_seconds(pack: Pack, cost: Cost) -> tuple[float, float]:
     by_yardstick = GRAPHS_ON_CPU if is_cpu(pack.kind) else GRAPHS_ON_GPU
     return by_yardstick["convolving" if cost.speed in CONVOLVING else "dense"]
 

@@ -91,13 +91,10 @@ def _rates(yardstick: Yardstick, mode: str, device: str, repeats: int) -> dict[i
     widths = yardstick.widths[torch.device(device).type]
     with on(device):
         packs = {width: yardstick.pack(width, mode, device) for width in widths}
-        timings = interleaved(
-            [Contender(mode, {}, width * pack.updates, pack.burst) for width, pack in packs.items()], repeats
-        )
-    return {
-        width: timing.contender.run_steps / median(timing.busy if device == "cpu" else timing.wall)
-        for width, timing in zip(widths, timings, strict=True)
-    }
+        contenders = [Contender(mode, {}, width * pack.updates, pack.burst) for width, pack in packs.items()]
+        timings = interleaved(contenders, repeats)
+    seconds = [median(timing.busy if device == "cpu" else timing.wall) for timing in timings]
+    return {width: width * packs[width].updates / of_burst for width, of_burst in zip(widths, seconds, strict=True)}
 
 
 def _memory(yardstick: Yardstick, estimated: int, device: str) -> float:
@@ -131,10 +128,8 @@ def environments_of(runs: Iterable[Run], cost_of: Callable[[Run], Cost]) -> dict
 
     cost_of: called once for each pair of benchmark and agent; its errors pass through.
     """
-    distinct = {
-        json.dumps([run.science[group] for group in ("benchmark", "agent")], sort_keys=True): run for run in runs
-    }
-    return {name: run.targets["agent"] for run in distinct.values() for name in cost_of(run).host_steps}
+    pairs = {json.dumps([run.science["benchmark"], run.science["agent"]], sort_keys=True): run for run in runs}
+    return {name: run.targets["agent"] for run in pairs.values() for name in cost_of(run).host_steps}
 
 
 def steps_in(environments: Mapping[str, str]) -> dict[str, Callable[[int], object]]:

@@ -117,43 +117,31 @@ class Rule:
     from_seconds: float
 
 
-@dataclass(frozen=True)
-class Figures:
-    """The shipped figures of a device kind.
-
-    calibration: figures for times and widths. rules: yardstick (`Cost.speed`) → the rule for its mode.
-    """
-
-    calibration: Calibration
-    rules: Mapping[str, Rule]
-
-
 def default_calibration(kind: str) -> Calibration:
     """The shipped figures, for a device kind without a measurement."""
-    return _figures_of(kind).calibration
+    if not is_cpu(kind):
+        return GPU
+    return AVX512 if instructions_of(kind) == "avx512" else AVX2
 
 
 def rule_of(kind: str, yardstick: str) -> Rule:
     """The rule for the fastest mode on a kind of device; a yardstick without a rule takes the rule of `USUAL`."""
-    rules = _figures_of(kind).rules
+    rules = RULES_ON_A_CPU if is_cpu(kind) else RULES_ON_A_GPU
     return rules.get(yardstick, rules[USUAL])
 
 
 def known_yardsticks() -> list[str]:
     """The sorted names of the yardsticks that have a rule."""
-    return sorted(RULES_ON_A_CPU.keys() | GPU.rules.keys())
-
-
-def _figures_of(kind: str) -> Figures:
-    if not is_cpu(kind):
-        return GPU
-    return AVX512 if instructions_of(kind) == "avx512" else AVX2
+    return sorted(RULES_ON_A_CPU.keys() | RULES_ON_A_GPU.keys())
 
 
 BY_KERNELS = Rule("kernels", ON_THE_DISK)
 # The figures are for images of 32 × 32 pixels. For 8 × 8 pixels a run saves 2.4 times as much.
 CONVOLVING = Rule("kernels", ON_THE_DISK / 2)
 RULES_ON_A_CPU = {"dense": BY_KERNELS, "convolving": CONVOLVING, "boards": BY_KERNELS, "ppo": BY_KERNELS}
+# The first worker compiles, and later workers find its graphs on the disk. The saving corresponds to some 2,000 updates
+# of the yardsticks.
+RULES_ON_A_GPU = {name: Rule("compiled", 15.0) for name in ("dense", "convolving", "boards")}
 # Rainbow-lite with network=small_impala on invaders, on a Zen 4 EPYC with AVX-512. Eager packs of 1, 4 and 8 and kernel
 # packs of 1 and 6 were measured, with reads and writes of the replay memory. Compiled packs took 1.9 times the kernels'
 # time; these scripts were not kept. AVX2 alone was not measured.
@@ -162,76 +150,64 @@ BOARDS = Speed(
     step_seconds={"eager": 1.1e-2, "compiled": 1e-3, "kernels": 1e-3},
     flops={"eager": 2.5e10, "compiled": 2.7e10, "kernels": 5.1e10},
 )
-AVX2 = Figures(
-    Calibration(
-        # python -m launch.bench.compiling on a Zen 4 EPYC; MKL takes AVX2 there. The CNN was measured after the change
-        # that made its pooling keep numbers; its step_seconds are those measured for AVX512 below. Kernels reach 1.13
-        # and 1.5 times the rate of compiled packs, as on a Zen 3 (analysis/measured/speed/{mlp,cnn}_kernels_zen3.json).
-        speeds={
-            "dense": Speed(
-                width={"eager": 16, "compiled": 8, "kernels": 8},
-                step_seconds={"eager": 8.2e-4, "compiled": 3.4e-5, "kernels": 3e-5},
-                flops={"eager": 2.2e10, "compiled": 3.7e10, "kernels": 4.1e10},
-            ),
-            "convolving": Speed(
-                width={"eager": 4, "compiled": 1, "kernels": 1},
-                step_seconds={"eager": 1.4e-3, "compiled": 1e-4, "kernels": 4.3e-4},
-                flops={"eager": 4.1e10, "compiled": 5.9e10, "kernels": 1e11},
-            ),
-            "boards": BOARDS,
-        },
-        basis="shipped: measured on an AMD EPYC (Zen 4 with AVX2, and Zen 3), boards with AVX-512; not measured here",
-    ),
-    rules=RULES_ON_A_CPU,
+AVX2 = Calibration(
+    # python -m launch.bench.compiling on a Zen 4 EPYC; MKL takes AVX2 there. The CNN was measured after the change
+    # that made its pooling keep numbers; its step_seconds are those measured for AVX512 below. Kernels reach 1.13
+    # and 1.5 times the rate of compiled packs, as on a Zen 3 (analysis/measured/speed/{mlp,cnn}_kernels_zen3.json).
+    speeds={
+        "dense": Speed(
+            width={"eager": 16, "compiled": 8, "kernels": 8},
+            step_seconds={"eager": 8.2e-4, "compiled": 3.4e-5, "kernels": 3e-5},
+            flops={"eager": 2.2e10, "compiled": 3.7e10, "kernels": 4.1e10},
+        ),
+        "convolving": Speed(
+            width={"eager": 4, "compiled": 1, "kernels": 1},
+            step_seconds={"eager": 1.4e-3, "compiled": 1e-4, "kernels": 4.3e-4},
+            flops={"eager": 4.1e10, "compiled": 5.9e10, "kernels": 1e11},
+        ),
+        "boards": BOARDS,
+    },
+    basis="shipped: measured on an AMD EPYC (Zen 4 with AVX2, and Zen 3), boards with AVX-512; not measured here",
 )
-AVX512 = Figures(
-    Calibration(
-        # Packs of 1 and 8 (MLP), 1 and 2 (CNN), timed in turn.
-        speeds={
-            "dense": Speed(
-                width={"eager": 16, "compiled": 8, "kernels": 8},
-                step_seconds={"eager": 1.04e-3, "compiled": 9.6e-5, "kernels": 6.9e-5},
-                flops={"eager": 2.9e10, "compiled": 4.05e10, "kernels": 4.9e10},
-            ),
-            "convolving": Speed(
-                width={"eager": 4, "compiled": 1, "kernels": 1},
-                step_seconds={"eager": 1.4e-3, "compiled": 1e-4, "kernels": 4.3e-4},
-                flops={"eager": 3.7e10, "compiled": 5.4e10, "kernels": 7.7e10},
-            ),
-            "boards": BOARDS,
-        },
-        basis="shipped: measured on one core of an Intel Xeon with AVX-512, boards on one core of an AMD EPYC; "
-        "not measured here",
-    ),
-    rules=RULES_ON_A_CPU,
+AVX512 = Calibration(
+    # Packs of 1 and 8 (MLP), 1 and 2 (CNN), timed in turn.
+    speeds={
+        "dense": Speed(
+            width={"eager": 16, "compiled": 8, "kernels": 8},
+            step_seconds={"eager": 1.04e-3, "compiled": 9.6e-5, "kernels": 6.9e-5},
+            flops={"eager": 2.9e10, "compiled": 4.05e10, "kernels": 4.9e10},
+        ),
+        "convolving": Speed(
+            width={"eager": 4, "compiled": 1, "kernels": 1},
+            step_seconds={"eager": 1.4e-3, "compiled": 1e-4, "kernels": 4.3e-4},
+            flops={"eager": 3.7e10, "compiled": 5.4e10, "kernels": 7.7e10},
+        ),
+        "boards": BOARDS,
+    },
+    basis="shipped: measured on one core of an Intel Xeon with AVX-512, boards on one core of an AMD EPYC; "
+    "not measured here",
 )
-GPU = Figures(
-    Calibration(
-        # MLP packs of 16, 64, 256 and 512 compiled, 1 and 64 eager; CNN packs of 16 and 64
-        # compiled.
-        speeds={
-            "dense": Speed(
-                width={"eager": 256, "compiled": 256},
-                step_seconds={"eager": 8.4e-3, "compiled": 6.6e-5},
-                flops={"eager": 4.5e12, "compiled": 4.5e12},
-            ),
-            "convolving": Speed(
-                width={"eager": 32, "compiled": 64},
-                step_seconds={"eager": 1.2e-2, "compiled": 6e-4},
-                flops={"eager": 4.5e12, "compiled": 1e13},
-                memory=1.1,  # make test-gpu measures 1.05 on an H200
-            ),
-            # Rainbow with network=small_impala in packs of 16 and 64, compiled; eager as above.
-            "boards": Speed(
-                width={"eager": 32, "compiled": 64},
-                step_seconds={"eager": 1.2e-2, "compiled": 3.3e-3},
-                flops={"eager": 4.3e11, "compiled": 4.3e11},
-                memory=3.0,
-            ),
-        },
-        basis="shipped: measured on an NVIDIA H200; not measured here",
-    ),
-    # The first worker compiles, and later workers find its graphs on the disk. The saving corresponds to some 2,000
-    # updates of the yardsticks.
-    rules={name: Rule("compiled", 15.0) for name in ("dense", "convolving", "boards")},
+GPU = Calibration(
+    # MLP packs of 16, 64, 256 and 512 compiled, 1 and 64 eager; CNN packs of 16 and 64 compiled.
+    speeds={
+        "dense": Speed(
+            width={"eager": 256, "compiled": 256},
+            step_seconds={"eager": 8.4e-3, "compiled": 6.6e-5},
+            flops={"eager": 4.5e12, "compiled": 4.5e12},
+        ),
+        "convolving": Speed(
+            width={"eager": 32, "compiled": 64},
+            step_seconds={"eager": 1.2e-2, "compiled": 6e-4},
+            flops={"eager": 4.5e12, "compiled": 1e13},
+            memory=1.1,  # make test-gpu measures 1.05 on an H200
+        ),
+        # Rainbow with network=small_impala in packs of 16 and 64, compiled; eager as above.
+        "boards": Speed(
+            width={"eager": 32, "compiled": 64},
+            step_seconds={"eager": 1.2e-2, "compiled": 3.3e-3},
+            flops={"eager": 4.3e11, "compiled": 4.3e11},
+            memory=3.0,
+        ),
+    },
+    basis="shipped: measured on an NVIDIA H200; not measured here",
 )

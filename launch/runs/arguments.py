@@ -192,10 +192,8 @@ def values_of(override: Override, word: str) -> list[Any]:
     if isinstance(sweep, RangeSweep):
         check_count({key: _length(sweep, word)})
         # In seed=range(0,1,0.5) only 0.5 is refused: 0.0 becomes the seed 0.
-        return [
-            int(value) if isinstance(value, float) and value.is_integer() else value
-            for value in override.sweep_iterator()
-        ]
+        numbers: Any = override.sweep_iterator()
+        return [int(number) if number == int(number) else number for number in numbers]
     if any(isinstance(value, Sweep | Glob) for value in sweep.list):
         raise ConfigError(f"'{word}' has a range or a pattern beside other values; give it alone, or each value.")
     check_count({key: len(sweep.list)})

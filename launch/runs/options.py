@@ -84,10 +84,9 @@ class Options:
 
     def _note_hidden(self, group: str, name: str) -> None:
         first, *others = self._files(group, name) or [None]
-        self.notes += [
-            f"{group}={name} is read from {first}; {other} has the same name and is not read. Rename it to use it."
-            for other in others
-        ]
+        for other in others:
+            why = f"{other} has the same name and is not read. Rename it to use it."
+            self.notes.append(f"{group}={name} is read from {first}; {why}")
 
     def _content(self, group: str, name: str) -> Mapping[str, Any]:
         """The content of an option's file; Hydra composes it (a twentieth of a second) if it has a defaults list."""

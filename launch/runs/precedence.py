@@ -114,7 +114,8 @@ def capped(settings: Mapping[str, Any], at_most: Mapping[str, Any]) -> dict[str,
 
 def overlaid(nodes: Nodes, values: Mapping[str, Mapping[str, Any]]) -> Nodes:
     """The nodes with the values, group → setting → value, for options that have the setting."""
-    return {
-        address: {key: values.get(group_of(address), {}).get(key, value) for key, value in settings.items()}
-        for address, settings in nodes.items()
-    }
+    result: Nodes = {}
+    for address, settings in nodes.items():
+        of_group = values.get(group_of(address), {})
+        result[address] = {key: of_group.get(key, value) for key, value in settings.items()}
+    return result

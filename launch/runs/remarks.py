@@ -31,10 +31,8 @@ def same_functions(runs: Sequence[Run]) -> list[str]:
     names = [f"{name} {count:,}" for name, count in saved.items() if count]
     if not names:
         return []
-    return [
-        f"runs: {len(runs):,}, and {saved.total():,} saved, with settings that are the same function as another run's "
-        f"({', '.join(names)})."
-    ]
+    why = "with settings that are the same function as another run's"
+    return [f"runs: {len(runs):,}, and {saved.total():,} saved, {why} ({', '.join(names)})."]
 
 
 def _cautions(runs: Sequence[Run]) -> list[str]:
@@ -51,18 +49,14 @@ def _of_settings(run: Run) -> Iterator[str]:
     """Settings of a run with less effect than they seem to have."""
     benchmark, agent = run.science["benchmark"], run.science["agent"]
     if (noops := benchmark.get("noops", 0)) > USUAL_NOOPS:
-        yield (
-            f"benchmark: benchmark.noops={noops} begins an episode with up to {noops:,} frames of no action. A game "
-            f"that ends among them begins again, as if they had not been. Published protocols have {USUAL_NOOPS}."
-        )
+        begins = f"begins an episode with up to {noops:,} frames of no action, and again if the game ends among them"
+        yield f"benchmark: benchmark.noops={noops} {begins}. Published protocols have {USUAL_NOOPS}."
     if not any(asked.get("schedule") == WHOLE for asked in run.asked_as):
         return
     bodies, tasks = benchmark.get("bodies") or (), benchmark.get("tasks", 0)
     if unmet := [body for body in bodies[tasks:] if body not in bodies[:tasks]]:
-        yield (
-            f"benchmark: benchmark.tasks={tasks} ends before {' and '.join(dict.fromkeys(unmet))} of "
-            f"benchmark.bodies={_listed(bodies)}; benchmark.tasks={len(bodies)} is one cycle."
-        )
+        missing = f"{' and '.join(dict.fromkeys(unmet))} of benchmark.bodies={_listed(bodies)}"
+        yield f"benchmark: benchmark.tasks={tasks} ends before {missing}; benchmark.tasks={len(bodies)} is one cycle."
     if twice := [body for body, times in Counter(bodies).items() if times > 1]:
         yield f"benchmark: benchmark.bodies={_listed(bodies)} has {' and '.join(twice)} more than once in a cycle."
     memory, per_task = agent.get("memory"), agent.get("per_task")
@@ -124,9 +118,8 @@ def _of_command(typed: Mapping[str, Sequence[Any]], runs: Sequence[Run], setting
     if not any("capacity" in run.science["agent"] for run in runs):
         yield from (f"{key} is not read by agents without a replay memory." for key in OF_MEMORY if key in typed)
     by_class = {run.targets["benchmark"]: run for run in runs}
-    if "launch.processes" in typed and not any(
-        hasattr(run.component("benchmark"), "bodies") for run in by_class.values()
-    ):
+    have_bodies = (hasattr(run.component("benchmark"), "bodies") for run in by_class.values())
+    if "launch.processes" in typed and not any(have_bodies):
         yield "launch.processes is not read by benchmarks without environments."
     apart = [run for run in runs if None in (run.science.get("stream_seed"), run.science.get("init_seed"))]
     if "seed" in typed and not apart:

@@ -97,11 +97,8 @@ def _request(options: Options, axes: Axes) -> Request:
         name, given = spread(group, _only(group, choices[group]), given, options.option)
         choices = {**choices, group: [name]}
     science = {key: given.get(key, [options.settings[key]]) for key in NUMBERS}
-    swept = {
-        key: _without_names(options, choices, key, values)
-        for key, values in given.items()
-        if key.partition(".")[0] in COMPONENTS
-    }
+    of_components = [key for key in given if key.partition(".")[0] in COMPONENTS]
+    swept = {key: _without_names(options, choices, key, given[key]) for key in of_components}
     check_count({key: len(values) for key, values in {**choices, **science}.items()})
     defaults = dict(options.settings)
     for group, chosen in options.once.items():

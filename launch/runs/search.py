@@ -122,13 +122,10 @@ def search_of(options: Options, preset: Preset, typed: Sequence[str]) -> Search 
             raise ConfigError("hyperparams=search cannot be combined: give it without other options of hyperparams.")
         for names in itertools.product(*request.choices.values()):
             asked = dict(zip(request.choices, names, strict=True))
-            own = replace(
-                request,
-                choices={group: [name] for group, name in asked.items()},
-                swept=request.swept_by(asked),
-                adjusted=request.adjusted_by(asked),
-            )
-            study, rule = _study(options, own, requests)
+            choices = {group: [name] for group, name in asked.items()}
+            swept, adjusted = request.swept_by(asked), request.adjusted_by(asked)
+            of_study = replace(request, choices=choices, swept=swept, adjusted=adjusted)
+            study, rule = _study(options, of_study, requests)
             studies.append(study)
             rules.append(rule)
     found = Search(studies, rules[0].trials or 0, rules[0], requests[0].settings, [*notes, *options.notes])

@@ -4,7 +4,6 @@ Only groups that change no number have sets (conf/groups.yaml, `science: false`)
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from launch.runs.classes import settings_of
@@ -19,12 +18,8 @@ Values = Mapping[str, Sequence[Any]]
 """Dotted name of a setting → the values given."""
 
 
-@dataclass(frozen=True)
-class _Member:
-    """An option that is no set, and the sets that led to it, the innermost last."""
-
-    option: Option
-    within: tuple[Option, ...]
+Member = tuple[Option, tuple[Option, ...]]
+"""An option that is no set, and the sets that led to it, the innermost last."""
 
 
 def spread(group: str, choice: str, said: Values, option_of: OptionOf) -> tuple[str, dict[str, Sequence[Any]]]:
@@ -34,27 +29,27 @@ def spread(group: str, choice: str, said: Values, option_of: OptionOf) -> tuple[
     for one option, or for a smaller set, takes precedence. Raises ConfigError for a setting that no member has.
     """
     names = COMPONENTS[group].names_in(choice)
-    members: dict[str, _Member] = {}
+    members: dict[str, Member] = {}
     for name in names:
-        for member in _members(group, name, (), option_of):
-            members.setdefault(member.option.name, member)
-    sets = {each.name for member in members.values() for each in member.within}
+        for option, within in _members(group, name, (), option_of):
+            members.setdefault(option.name, (option, within))
+    sets = {outer.name for _, within in members.values() for outer in within}
     if not sets and len(members) < 2:
         return choice, dict(said)
     others = {key: values for key, values in said.items() if key.partition(".")[0] != group}
-    own = {key.partition(".")[2]: values for key, values in said.items() if key.partition(".")[0] == group}
+    typed = {key.partition(".")[2]: values for key, values in said.items() if key.partition(".")[0] == group}
     taken: set[str] = set()
-    for name, member in members.items():
-        chain = [f"{each.name}." for each in reversed(member.within)]
-        for setting in _settings(member.option):
-            heard = [f"{before}{setting}" for before in (f"{name}.", *chain, "") if f"{before}{setting}" in own]
-            usual = [each.settings[setting] for each in reversed(member.within) if setting in each.settings]
-            if heard:
-                others[f"{group}.{name}.{setting}"] = own[heard[0]]
-                taken |= {*heard}
-            elif usual:
-                others[f"{group}.{name}.{setting}"] = [usual[0]]
-    for key, values in own.items():
+    for name, (option, within) in members.items():
+        prefixes = (f"{name}.", *(f"{outer.name}." for outer in reversed(within)), "")
+        for setting in _settings(option):
+            keys = [f"{prefix}{setting}" for prefix in prefixes if f"{prefix}{setting}" in typed]
+            defaults = [outer.settings[setting] for outer in reversed(within) if setting in outer.settings]
+            if keys:
+                others[f"{group}.{name}.{setting}"] = typed[keys[0]]
+                taken |= {*keys}
+            elif defaults:
+                others[f"{group}.{name}.{setting}"] = [defaults[0]]
+    for key, values in typed.items():
         if key in taken:
             continue
         first, dot, _ = key.partition(".")
@@ -62,19 +57,19 @@ def spread(group: str, choice: str, said: Values, option_of: OptionOf) -> tuple[
             others[f"{group}.{key}"] = values  # a member's, or an option's that is not chosen: `places_of` raises then
         else:
             of = first if dot else choice
-            known = dict.fromkeys(setting for each in members.values() for setting in _settings(each.option))
+            known = dict.fromkeys(setting for option, _ in members.values() for setting in _settings(option))
             raise ConfigError(f"{group}={of} has no setting '{key.rpartition('.')[2]}'; there are {', '.join(known)}.")
     return JOINED.join(members), others
 
 
-def _members(group: str, name: str, within: tuple[Option, ...], option_of: OptionOf) -> Iterator[_Member]:
+def _members(group: str, name: str, within: tuple[Option, ...], option_of: OptionOf) -> Iterator[Member]:
     """The members of an option.  Raises ConfigError for a set that holds itself."""
     option = option_of(group, name)
     named = getattr(option.extras, "members", None)
     if named is None:
-        yield _Member(option, within)
+        yield option, within
         return
-    if name in [each.name for each in within]:
+    if name in [outer.name for outer in within]:
         raise ConfigError(f"{group}={name}: its file names it among its own members; a set cannot hold itself.")
     for member in named:
         yield from _members(group, member, (*within, option), option_of)

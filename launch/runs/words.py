@@ -125,10 +125,8 @@ def _wrong_value(key: str, value: str) -> str:
     if unreadable := dict.fromkeys(sign for sign in value if not sign.isascii()):
         signs = shown(" ".join(unreadable))
         return f"has signs that are read only in quotes ({signs}): write \"{shown(key)}='{shown(value)}'\""
-    return (
-        "cannot be read as key=value; several values are written seed=0,1, and if a value has brackets, blanks or "
-        f"quotes, {QUOTED}"
-    )
+    several = "several values are written seed=0,1"
+    return f"cannot be read as key=value; {several}, and if a value has brackets, blanks or quotes, {QUOTED}"
 
 
 def _parsed(word: str) -> Override:

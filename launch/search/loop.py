@@ -102,11 +102,11 @@ class Searcher:
 
         It is smaller if too few batches would be left for later ones to learn from earlier ones.
         """
-        widths = [
-            self.at_once(study.runs_of(study.corners[0])[0], self.search.settings) // study.seeds
-            for study in self.search.studies
-        ]
-        return max(1, min(*widths, -(-self.search.trials // FEWEST_BATCHES)))
+        width = -(-self.search.trials // FEWEST_BATCHES)
+        for study in self.search.studies:
+            run = study.runs_of(study.corners[0])[0]
+            width = min(width, self.at_once(run, self.search.settings) // study.seeds)
+        return max(1, width)
 
     def _train(self, number: int) -> bool:
         """Has the runs of a batch trained; False if a cluster still trains them."""
@@ -127,10 +127,8 @@ class Searcher:
         self.results.forget()
         if self._ended(batch):
             return True
-        say(
-            f"Search {self.search.id}: the next batch follows from this one; when it has ended, the same command goes "
-            "on (with launch.wait=true it waits)."
-        )
+        more = "the same command proposes the next batch when this one has ended (launch.wait=true waits for it)"
+        say(f"Search {self.search.id}: {more}.")
         return False
 
     def _check_not_cancelled(self, before: Sequence[Run]) -> None:
@@ -140,10 +138,8 @@ class Searcher:
         """
         sweep = sweep_of(before)
         if cancellations(self.store, sweep) > cancellations_before(self.store, sweep, seconds_since_command()):
-            raise SweepCancelled(
-                f"Sweep {sweep}, a batch of search {self.search.id}, was cancelled while this command went on with the "
-                "search; the same command goes on."
-            )
+            batch = f"Sweep {sweep}, a batch of search {self.search.id},"
+            raise SweepCancelled(f"{batch} was cancelled during this command; the same command goes on.")
 
     def _show(self) -> None:
         """dry_run=true: shows the next batch, or the one that is being trained, and its plan."""
@@ -169,10 +165,9 @@ class Searcher:
             if trial.refused is None:
                 found = self.search.studies[trial.study].runs_of(trial.values)
                 if [run.id for run in found] != list(trial.runs):
-                    raise ConfigError(
-                        f"The current code makes another run of the trial {words_of(trial.values)} than when it was "
-                        f"proposed; without {self.store.search_folder(self.search.id)}, the search starts over."
-                    )
+                    other = f"The code has changed: trial {words_of(trial.values)} is another run than when proposed"
+                    folder = self.store.search_folder(self.search.id)
+                    raise ConfigError(f"{other}; without {folder}, the search starts over.")
                 runs += found
         return merged(runs)
 

@@ -28,10 +28,8 @@ def say_batch(search: Search, batches: Sequence[Batch], number: int) -> None:
     for (before, own), studies in counts.items():
         each = " of each study" if len(studies) > 1 else f" of {studies[0].name}" if len(search.studies) > 1 else ""
         which = f"trial {before + 1}" if own == 1 else f"trials {before + 1} to {before + own}"
-        say(
-            f"Search {search.id}: {which} of {search.trials}{each}, "
-            f"{counted(studies[0].seeds, 'seed')} each, by {search.rule.sampler}."
-        )
+        seeds = f"{counted(studies[0].seeds, 'seed')} each"
+        say(f"Search {search.id}: {which} of {search.trials}{each}, {seeds}, by {search.rule.sampler}.")
     for trial in batches[number].trials:
         if trial.refused is not None:
             say(f"Not tried: {words_of(trial.values)}: {trial.refused}")
@@ -59,18 +57,15 @@ def _line(search: Search, study: Study, told: Sequence[Told]) -> str:
     lost = {"stopped early or diverged": counts["stopped"], "failed": counts["failed"]}
     words = ", ".join(f"{count} {what}" for what, count in lost.items() if count)
     of = f"of {counted(len(told), 'trial')}{f' ({words})' if words else ''}"
-    done = [
-        (each.value, number) for number, each in enumerate(told, 1) if each.value is not None and each.state == "done"
-    ]
+    finished = [(each.value, number) for number, each in enumerate(told, 1) if each.state == "done"]
+    done = [(value, number) for value, number in finished if value is not None]
     if not done:
         return f"Search {search.id}: {study.name}: {of} none has a value of {study.measure.name} on each seed."
     sign = -1 if study.measure.better == "less" else 1
     value, number = max(done, key=lambda each: (sign * each[0], -each[1]))
     shown = f"{study.measure.number(value * study.measure.scale)} {study.measure.unit}".rstrip()
-    return (
-        f"Search {search.id}: {study.name}: the best {of} has {study.measure.label} {shown}: "
-        f"{words_of(told[number - 1].values)} (trial {number})."
-    )
+    best = f"{study.measure.label} {shown}: {words_of(told[number - 1].values)} (trial {number})"
+    return f"Search {search.id}: {study.name}: the best {of} has {best}."
 
 
 def _why_fewer(study: Study, trials: int) -> str:
@@ -78,12 +73,10 @@ def _why_fewer(study: Study, trials: int) -> str:
     size = size_of(study.space)
     if size is None or size > MOST:
         return f"it has ended after {counted(trials, 'trial')}, since further settings only repeated earlier ones."
+    all_tried = f"it has ended, since all {size} combinations of its settings have been tried"
     if size == trials:
-        return f"it has ended, since all {size} combinations of its settings have been tried."
-    return (
-        f"it has ended, since all {size} combinations of its settings have been tried; they are "
-        f"{counted(trials, 'different trial')}, as some combinations are the same function."
-    )
+        return f"{all_tried}."
+    return f"{all_tried}: {counted(trials, 'different trial')}, as some combinations are the same function."
 
 
 def _of(batches: Sequence[Batch], study: int) -> list[Trial]:

@@ -75,15 +75,12 @@ def ask(space: Space, told: Sequence[Told], better: Better, sampler: str, seed: 
     try:
         import optuna  # an extra, and a slow one
     except ModuleNotFoundError as error:
-        raise ConfigError(
-            "hyperparams=search needs Optuna, which is not installed here: pip install -e '.[search]' in the clone."
-        ) from error
+        install = "pip install -e '.[search]' in the clone installs it"
+        raise ConfigError(f"hyperparams=search needs Optuna, and it is missing; {install}.") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     # Choices by number: values can be lists, or equal each other as 1 and true do.
-    distributions = {
-        key: distribution_of(values if isinstance(values, Range) else range(len(values)))
-        for key, values in space.items()
-    }
+    numbered = {key: values if isinstance(values, Range) else range(len(values)) for key, values in space.items()}
+    distributions = {key: distribution_of(values) for key, values in numbered.items()}
     direction = "minimize" if better == "less" else "maximize"
     study = optuna.create_study(sampler=_sampler(sampler, seed), direction=direction)
     for trial in told:

@@ -11,10 +11,8 @@ _FORBIDDEN = "/\\#?%:"
 def check_tracking(tracking: TrackingSettings) -> None:
     """Raises ConfigError for a project name that W&B refuses, and for online tracking without a key."""
     if not tracking.project or any(sign in tracking.project for sign in _FORBIDDEN):
-        raise ConfigError(
-            f"tracking.project is {tracking.project!r}; the name of a W&B project is not empty and has none of the "
-            f"signs {_FORBIDDEN}."
-        )
+        right = f"a W&B project has a name without the signs {_FORBIDDEN}"
+        raise ConfigError(f"tracking.project is {tracking.project!r}; {right}.")
     if tracking.backend == "wandb_online":
         require_key("tracking=wandb_online")
 

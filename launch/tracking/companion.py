@@ -7,6 +7,7 @@ It reads orders from stdin, a line each, and writes an answer to each to stdout;
 
 import argparse
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -14,11 +15,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from launch.tracking.connection import BEGIN, FINISH, LEAVE, ROWS, STATE, Answer, answer_line, read_order
+from launch.tracking.connection import BEGIN, FINISH, LEAVE, ROWS, STATE, Answer
 from launch.tracking.wandb.content import Row
 from launch.tracking.wandb.marks import Destination, written
 from launch.tracking.wandb.writer import OpenRun, end_service, in_a_line, own_service, write_runs
@@ -121,7 +123,7 @@ ORDERS: Mapping[str, Callable[..., Answer]] = {
 def follow(companion: Companion, lines: Iterable[str]) -> None:
     """Carries out the order of each line, until the last one, or until W&B cannot be reached."""
     for line in lines:
-        order, content = read_order(line)
+        order, content = json.loads(line)
         if order in ORDERS:
             companion.answer(ORDERS[order](companion, *content))
         else:
@@ -140,9 +142,7 @@ def _end_with(parent: int) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m launch.tracking.companion", description="Write a worker's runs to W&B."
-    )
+    parser = argparse.ArgumentParser("python -m launch.tracking.companion", description="Write a worker's runs to W&B.")
     parser.add_argument("--store", type=Path, required=True, help="the folder of records; required")
     parser.add_argument("--sweep", required=True, help="the sweep's id; required")
     parser.add_argument("--entity", default="")
@@ -161,9 +161,8 @@ def main(arguments: list[str] | None = None) -> int:
     destination = Destination(not options.offline, options.entity, options.project)
     with TemporaryDirectory(prefix="plasticity-wandb-", ignore_cleanup_errors=True) as folder, own_service():
 
-        def answer(what: Answer) -> None:
-            answers.write(answer_line(what))
-            answers.flush()
+        def answer(given: Answer) -> None:
+            print(json.dumps(asdict(given)), file=answers, flush=True)
 
         follow(Companion(Store(options.store), destination, options.sweep, Path(folder), answer), sys.stdin)
     return 0

@@ -1,6 +1,6 @@
 """A worker and its companion process: the messages between them, and the worker's end of the connection.
 
-Each message is a line of JSON. The worker sends orders, and the companion answers each.
+Each message is a line of JSON: the worker sends [order, its arguments], and the companion answers with an `Answer`.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,27 +52,6 @@ def described(run: Run, measures: Measures) -> dict[str, Any]:
     return {"run": run.id, "science": run.science, "asked_as": list(run.asked_as), "measures": measures.as_json()}
 
 
-def order_line(order: str, *content: Any) -> str:
-    """An order as a line."""
-    return json.dumps([order, content]) + "\n"
-
-
-def read_order(line: str) -> tuple[str, list[Any]]:
-    """An order and its arguments."""
-    order, content = json.loads(line)
-    return order, content
-
-
-def answer_line(answer: Answer) -> str:
-    """An answer as a line."""
-    return json.dumps(asdict(answer)) + "\n"
-
-
-def read_answer(line: str) -> Answer:
-    """An answer out of its line."""
-    return Answer(**json.loads(line))
-
-
 class Connection:
     """A companion process and two threads: one writes orders to its stdin, one reads answers from its stdout.
 
@@ -106,7 +85,7 @@ class Connection:
 
     def send(self, order: str, *content: object) -> None:
         """Queues an order.  Raises queue.Full."""
-        self._orders.put_nowait(order_line(order, *content))
+        self._orders.put_nowait(f"{json.dumps([order, content])}\n")
 
     def wait(self, patience: float, lost: Callable[[], bool]) -> bool:
         """Waits until the process has carried out all orders and ended.  Returns whether it has.
@@ -144,7 +123,7 @@ class Connection:
         with stdout, self._stderr:
             for line in stdout:
                 self.heard = time.monotonic()
-                self._hear(read_answer(line))
+                self._hear(Answer(**json.loads(line)))
             self._stderr.seek(0)
             last = self._stderr.read().strip().splitlines()[-1:]
             self._ended("".join(last))

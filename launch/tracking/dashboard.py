@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any, Literal, TypedDict
+from typing import Any
 
 import wandb_workspaces.reports.v2 as panels
 import wandb_workspaces.workspaces as workspaces
@@ -10,16 +10,12 @@ import wandb_workspaces.workspaces as workspaces
 from launch.tracking.wandb.content import axes
 from plasticity_lab.records.measures import EVERY_SUMMARY, Declared, Measure
 
-
-class _Grouping(TypedDict):
-    """How a panel with lines or bars groups runs."""
-
-    groupby: str
-    groupby_aggfunc: Literal["mean"]
-    groupby_rangefunc: Literal["stddev"]
-
-
-_BY: _Grouping = {"groupby": "config.activation.name", "groupby_aggfunc": "mean", "groupby_rangefunc": "stddev"}
+_BY: dict[str, Any] = {
+    "groupby": "config.activation.name",
+    "groupby_aggfunc": "mean",
+    "groupby_rangefunc": "stddev",
+}
+"""How a panel with lines or bars groups runs."""
 MOST = 100
 """The most lines or bars in a panel."""
 

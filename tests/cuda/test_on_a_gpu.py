@@ -73,7 +73,7 @@ def test_the_first_losses_are_those_of_a_cpu(network):
 @pytest.mark.parametrize("width", [16, 64])
 def test_a_pack_takes_about_the_memory_that_is_estimated(network, width):
     workload = Workload(network, steps=20)
-    estimated = GPU.calibration.of(workload.cost.speed).bytes(workload.cost.device_bytes) * width
+    estimated = GPU.of(workload.cost.speed).bytes(workload.cost.device_bytes) * width
     torch.cuda.empty_cache()
     before = torch.cuda.memory_allocated(DEVICE)
     torch.cuda.reset_peak_memory_stats(DEVICE)

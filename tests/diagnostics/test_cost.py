@@ -22,7 +22,7 @@ def cost(*words):
 
 
 def seconds(cost):
-    return AVX2.calibration.seconds(cost, "eager", 3)
+    return AVX2.seconds(cost, "eager", 3)
 
 
 def test_nothing_is_added_where_none_is_chosen_and_more_looks_take_longer():

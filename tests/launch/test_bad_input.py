@@ -103,6 +103,93 @@ HYDRAS = [
     ("experiment=../demo", "experiment=../demo"),
     ("experiment=demo experiment=table2", "twice; experiment=demo; experiment=table2"),
 ]
+LACKING = [
+    ("intervention=none,redo intervention.evry=7", "evry; did you mean every; strength"),
+    ("intervention=none,redo intervention.snr.every=7", "snr.every; none; redo"),
+    ("perturbation=none perturbation.cycle=1", "perturbation=none; cycle"),
+    ("activation=relu,tanh activation.slope=1", "relu; tanh; slope; no other exists"),
+    ("intervention=redo,[redo,snr] intervention.every=3", "the option:; intervention.snr.every"),
+    ("hyperparams=default,best hyperparams.grid=fine", "default; best; grid"),
+    ("intervention=none,redo intervention.every=0", "intervention.every; at least 1"),
+]
+BOTH = "intervention=[l2_init,redo]"
+LISTS = [
+    ("intervention=[]", "intervention=none"),
+    ("intervention=[redo,none]", "intervention=none; cannot be combined"),
+    ("intervention=[redo,redo]", "redo; more than once"),
+    ("intervention=[redo,[l2]]", "list"),
+    ("intervention=[redo,l2_int]", "l2_init?"),
+    (f"{BOTH} intervention.strength=1", "intervention.l2_init.strength; intervention.redo.strength"),
+    (f"{BOTH} intervention.speed=1", "speed; none of them"),
+    (f"{BOTH} intervention.snr.every=1", "snr; l2_init and redo"),
+    (f"{BOTH} intervention.redo.every=0", "intervention.redo; every is 0"),
+    (f"{BOTH} intervention.redo.evry=1", "intervention=redo; 'evry'"),
+    ("intervention=redo intervention.every=1 intervention.redo.every=2", "the same setting"),
+    (f"{BOTH} hyperparams=best", "intervention.l2_init"),
+    ("diagnostics=chep", "diagnostics=chep; cheap; dead_units"),
+    ("diagnostics=[cheap,none]", "none; cannot be combined"),
+    ("diagnostics=cheap diagnostics.colour=3", "diagnostics=cheap; colour; tau"),
+    ("diagnostics=[cheap,dead_units] diagnostics.cheap.colour=3", "diagnostics=cheap; colour; tau"),
+    ("diagnostics=cheap diagnostics.redo.every=2", "diagnostics.redo; dead_units"),
+    ("diagnostics=cheap diagnostics.every=often", "diagnostics.every; often; task; epoch"),
+    ("diagnostics=cheap diagnostics.every=1,2", "diagnostics.every"),
+    ("diagnostics=cheap,dead_units", "diagnostics"),
+]
+LR = "optimizer.lr=tag(log,interval(1e-5,1e-2))"
+SEARCHES = [
+    ("hyperparams=search", "nothing to search"),
+    ("hyperparams=search seed=interval(0,1)", "is not a list of values"),
+    ("hyperparams=search benchmark.tasks=1,2", "the same benchmark"),
+    (f"hyperparams=search,grid {LR}", "cannot be combined"),
+    (f"hyperparams=search hyperparams.sampler=best {LR}", "must be tpe or random"),
+    ("hyperparams=search optimizer.lr=interval(-1,1)", "optimizer.lr is -1.0; it must be above 0"),
+    ("hyperparams=search network.width=interval(10,20)", "must be a whole number"),
+    ("hyperparams=search activation.negative_slope=interval(0,1)", "negative_slope"),
+    ("hyperparams=search optimizer.lr=0.1,0.01,0.001", "have 3 combinations; give hyperparams.trials=3"),
+    (
+        "hyperparams=search hyperparams.trials=13 optimizer.lr=0.1,0.01 network.width=int(interval(5,10))",
+        "hyperparams.trials=12",
+    ),
+    (f"hyperparams=search rerun=true {LR}", "rerun=true"),
+    (f"hyperparams=search plan_only=true {LR}", "plan_only=true"),
+]
+TRACKING = [
+    ("tracking=wandb_online", "needs a W&B key, and none is configured: `wandb login`"),
+    ("tracking=wandb", "tracking=wandb"),
+    ("tracking=store,wandb_offline", "tracking changes no run's numbers, so it cannot be swept"),
+    ("tracking.project=a/b", "tracking.project is 'a/b'"),
+    ("tracking.live_runs=65", "tracking.live_runs is 65; it must be at most 64"),
+    ("tracking.live=3", "tracking.live"),
+]
+FLAGS = [
+    ("--resolve", "--cfg"),
+    ("--package optimizer", "--cfg"),
+    ("--cfg", "--cfg"),
+    ("--cfg jobs", "jobs; job; hydra; all"),
+    ("--info nothing", "nothing; plugins; searchpath"),
+    ("--help --cfg job", "--help; --cfg"),
+    ("--cfg job activation=relu,tanh", "activation=relu,tanh; --cfg"),
+    ("--config-path /tmp", "--config-path; --config-dir"),
+    ("--config-name mine", "--config-name; --config-dir"),
+    ("--config-dir /no/such/folder", "/no/such/folder"),
+    ("--config-dir / hydra.searchpath=[]", "--config-dir; hydra.searchpath"),
+    ("--experimental-rerun config.pickle", "--experimental-rerun; rerun=true"),
+    ("--shell-completion", "install=bash"),
+    ("--shell-completion install=zsh", "install=bash"),
+    ("--shell-completion query=bash", "install=bash"),
+]
+WITHOUT_EFFECT = [
+    ("hydra.run.dir=/runs/x", "hydra.run.dir=/runs/x; store=FOLDER"),
+    ("hydra.sweep.dir=/runs/x", "hydra.sweep.dir=/runs/x; store=FOLDER"),
+    ("hydra.output_subdir=x", "hydra.output_subdir=x; store=FOLDER"),
+    ("hydra.job.chdir=true", "hydra.job.chdir=true; hydra/launcher=packed"),
+    ("hydra/job_logging=default", "hydra/job_logging=default; hydra/launcher=packed"),
+    ("hydra/launcher=basic hydra.run.dir=/runs/x", "hydra.run.dir=/runs/x; store=FOLDER"),
+    ("hydra.sweeper.params={}", "hydra.sweeper.params"),
+    ("hydra/launcher=submitit_local hydra/launcher=packed", "twice; submitit_local; hydra/launcher=packed"),
+    ("hydra.verbose=true hydra.verbose=false", "twice; hydra.verbose=true; hydra.verbose=false"),
+    ("hydra.runtime.cwd=/tmp", "hydra.runtime.cwd=/tmp"),
+]
 SHELL = [
     # Unquoted, bash refuses glob(*) itself; other shells hand on what they make of it.
     (["activation=*"], "activation=*; 'activation=glob(*)'"),
@@ -126,19 +213,20 @@ SHELL = [
     (["“activation=glob(*)”"], "“activation=glob(*)”; quotes"),
     (["–m", "seed=0"], "–m; --"),
 ]
-ONE_WORD_EACH = [(words.split(), keys) for words, keys in [*NAMES, *TYPES, *RANGES, *COUNTS, *HYDRAS, *IMPOSSIBLE]]
-TABLE = ONE_WORD_EACH + SHELL
+WORDS = [*NAMES, *TYPES, *RANGES, *COUNTS, *HYDRAS, *IMPOSSIBLE, *LACKING, *LISTS, *SEARCHES, *TRACKING]
+TABLE = [(words.split(), keys) for words, keys in [*WORDS, *FLAGS, *WITHOUT_EFFECT]] + SHELL
 
 
-@pytest.mark.walk(20)
+@pytest.mark.walk(30)
 @pytest.mark.parametrize(("words", "keys"), TABLE, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 def test_bad_input_is_answered_in_a_sentence(words, keys, tmp_path, monkeypatch, capsys):
-    monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
+    for variable in ("HYDRA_FULL_ERROR", "COMP_LINE"):
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
     for name in ("README.md", "a-file"):
         (tmp_path / name).touch()
     dry = [] if any(word.startswith("dry_run") for word in words) else ["dry_run=true"]
-    assert run_command([*words, *dry]) == 1
+    assert run_command([*dry, *words]) == 1
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1, err

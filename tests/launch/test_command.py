@@ -26,11 +26,8 @@ def taken(monkeypatch, tmp_path):
 def test_our_launcher_gets_all_runs_at_once(taken, tmp_path, flags):
     assert run_command(["activation=relu,leaky_relu", *flags, "seed=0,1", "dry_run=true", "benchmark.tasks=2"]) == 0
     ((runs, settings),) = taken
-    assert [(run.science["activation"]["name"], run.science["seed"]) for run in runs] == [
-        ("relu", 0),
-        ("relu", 1),
-        ("leaky_relu", 0),
-        ("leaky_relu", 1),
+    assert [(run.name("activation"), run.science["seed"]) for run in runs] == [
+        (name, seed) for name in ("relu", "leaky_relu") for seed in (0, 1)
     ]
     assert settings.dry_run
     assert settings.store == tmp_path / "store"

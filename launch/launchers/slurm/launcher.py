@@ -101,9 +101,9 @@ def _announce(
     workers = counted(arrays.total() * workers_a_job(parameters), "worker")
     place = f"partition {parameters['partition']}" if parameters["partition"] else "the default partition"
     announce(ready, f"{workers} in {place}, job {', '.join(arrays)}, on {sort_of(kind)}")
-    if ready.resources.calibration is GPU.calibration:
+    if ready.resources.calibration is GPU:
         say(
-            f"Widths and times of packs are {GPU.calibration.basis}. This measures {device_name(kind)} in a short job: "
+            f"Widths and times of packs are {GPU.basis}. This measures {device_name(kind)} in a short job: "
             f"{_calibrating(ready.store, command)}"
         )
 
@@ -166,7 +166,7 @@ def _gpu_kind(store: Store, only_shown: bool, command: Sequence[str] | None) -> 
         "node: hydra.launcher.device_kind='...')"
     )
     if only_shown:
-        say(f"{words} The plan below is {GPU.calibration.basis}.")
+        say(f"{words} The plan below is {GPU.basis}.")
         return "GPU"
     raise ConfigError(words)
 

@@ -89,11 +89,10 @@ class Candidates:
 
         Raises ConfigError for a wrong value on the command line.
         """
-        parts = {
-            group: self._desk.part(group, part.name, part.target or "", place.nodes[group])
-            for group, part in place.parts.items()
-            if group != "activation" and group in SCIENCE
-        }
+        parts = {}
+        for group in (group for group in SCIENCE if group != "activation"):
+            option = place.parts[group]
+            parts[group] = self._desk.part(group, option.name, option.target or "", place.nodes[group])
         study = {"activation.name": place.activation.name, **_study(parts, precision)}
         for group in ("activation", *CHOSEN):
             part = place.parts[group]
@@ -112,10 +111,9 @@ class Candidates:
                 return None
         except (ConfigError, KeyError):
             return None  # its option or one of its settings no longer exists
-        chosen = {
-            group: {name: value for name, value in parts[group].science.items() if name in names}
-            for group, names in CHOSEN.items()
-        }
+        chosen = {}
+        for group, names in CHOSEN.items():
+            chosen[group] = {name: value for name, value in parts[group].science.items() if name in names}
         shape = {name: value for name, value in parts["activation"].science.items() if name != "name"}
         return Candidate(
             run=record["run"],

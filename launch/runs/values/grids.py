@@ -75,9 +75,8 @@ class Grids:
         published = self._published.row_with_intervention(tried.unite, place) if tried.unite else None
         if published is not None:
             values = unpinned(published, place)
-            yield FoundValues(
-                {**values, "activation": shape, "optimizer": values["optimizer"] if rates_are_ours else {}}
-            )
+            rate = values["optimizer"] if rates_are_ours else {}
+            yield FoundValues({**values, "activation": shape, "optimizer": rate})
 
     def _grid(self, place: Combination) -> tuple[str, Grid]:
         """The grid that is asked for, or the benchmark's own, and its name."""

@@ -67,10 +67,10 @@ def extras_of(option: Option, kind: type[AnyExtras]) -> AnyExtras:
 
 def unpinned(values: Values, place: Combination) -> dict[str, dict[str, Any]]:
     """The values of settings that neither the experiment nor the command line sets."""
-    return {
-        group: {name: value for name, value in settings.items() if f"{group}.{name}" not in place.pinned}
-        for group, settings in values.items()
-    }
+    free = {}
+    for group, settings in values.items():
+        free[group] = {name: value for name, value in settings.items() if f"{group}.{name}" not in place.pinned}
+    return free
 
 
 def put(values: Values, nodes: Nodes) -> Nodes:

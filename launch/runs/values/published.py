@@ -16,6 +16,7 @@ from launch.runs.values.place import Combination, FoundValues, Values, extras_of
 from plasticity_lab.component import as_typed
 from plasticity_lab.errors import ConfigError
 
+FOLDER = CONF / "published"
 COLUMNS = ("benchmark", "activation", "lr", "hyperparameters")
 COLUMNS_WITH_INTERVENTION = ("intervention", "benchmark", "activation", "lr", "strength")
 SAID = "published_with_intervention"
@@ -43,8 +44,7 @@ def strengths(place: Combination) -> Sequence[float]:
 class PublishedValues:
     """Published values for the places of one command, and notes on values found elsewhere or not at all."""
 
-    def __init__(self, folder: Path = CONF / "published") -> None:
-        self._folder = folder
+    def __init__(self) -> None:
         self._rows: dict[str, Rows] = {}
         self._rows_with_intervention: dict[str, Mapping[str, Rows]] = {}
         self._stand_ins: dict[str, str] = {}
@@ -61,7 +61,7 @@ class PublishedValues:
         rows: dict[tuple[str, str], Values] = {}
         for name in [names] if isinstance(names, str) else names:
             if name not in self._rows:
-                self._rows[name] = read_published(self._folder / name)
+                self._rows[name] = read_published(FOLDER / name)
             if twice := rows.keys() & self._rows[name].keys():
                 benchmark, activation = min(twice)
                 where = f"in {name} and in a table before it"
@@ -83,7 +83,7 @@ class PublishedValues:
     def row_with_intervention(self, table: str, place: Combination) -> Values | None:
         """The row of an activation on a benchmark, or on its `stand_in`, with its intervention; None if missing."""
         if table not in self._rows_with_intervention:
-            self._rows_with_intervention[table] = read_with_interventions(self._folder / table)
+            self._rows_with_intervention[table] = read_with_interventions(FOLDER / table)
         rows = self._rows_with_intervention[table].get(place.parts["intervention"].name, {})
         return rows.get((_benchmark_in(rows, place) or "", place.activation.name))
 

@@ -150,10 +150,9 @@ def best(candidates: Sequence[Candidate], metric: str, better: str = "more") -> 
     runs: dict[str, dict[Seeds, Candidate]] = defaultdict(dict)
     for candidate in candidates:
         runs[candidate.function][candidate.seeds] = candidate
-    values = {
-        function: {seeds: run.summary.get(metric) for seeds, run in by_seed.items()}
-        for function, by_seed in runs.items()
-    }
+    values = {}
+    for function, by_seed in runs.items():
+        values[function] = {seeds: run.summary.get(metric) for seeds, run in by_seed.items()}
     found = best_setting(values, better)
     if found is None:
         return None

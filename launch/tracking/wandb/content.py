@@ -42,9 +42,9 @@ def axes(declared: Declared) -> dict[str, str]:
 
 def metrics(declared: Declared) -> dict[Kind, list[str]]:
     """The columns that W&B gets of each kind of row: `epoch/aoa`, `task/final_accuracy`, …; marks with tasks."""
-    columns: dict[Kind, list[str]] = {
-        kind: [column.name for column in declared.columns_of(kind)] for kind in declared.kinds
-    }
+    columns: dict[Kind, list[str]] = {}
+    for kind in declared.kinds:
+        columns[kind] = [column.name for column in declared.columns_of(kind)]
     return {**columns, "task": [*columns["task"], *declared.marks]}
 
 
@@ -193,9 +193,8 @@ def _settings(group: str, choice: Choice) -> list[str]:
     def is_named(setting: str, value: Any) -> bool:
         if setting == "name" or (group, setting) == ("optimizer", "lr"):
             return False
-        searched = (
-            isinstance(value, float) if group == "activation" else (group, setting) == ("intervention", "strength")
-        )
+        is_shape = group == "activation" and isinstance(value, float)
+        searched = is_shape or (group, setting) == ("intervention", "strength")
         return searched or setting not in default or default[setting] != value
 
     return _words(choice, [setting for setting, value in choice.items() if is_named(setting, value)])

@@ -5,9 +5,10 @@ earlier attempt do not count for a later one.
 """
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from plasticity_lab.records.damage import DamagedFile, read_mapping, rename_aside, write_mapping
 from plasticity_lab.records.files import names
@@ -75,6 +76,15 @@ def mark_written(store: Store, pack: str, destination: Destination, runs: Iterab
         # A run has one offline folder: this one has replaced any for another project.
         marks = {key: sorted({*old} - new) if key.startswith("offline:") else old for key, old in marks.items()}
     write_mapping(store.tracked(pack), marks | {destination.key: sorted({*marks.get(destination.key, ()), *new})})
+
+
+def mark_records(store: Store, destination: Destination, records: Iterable[Mapping[str, Any]]) -> None:
+    """Notes that the runs of these records have been written, as `mark_written` does for each pack attempt."""
+    packs: dict[str, list[str]] = {}
+    for record in records:
+        packs.setdefault(record["provenance"]["pack"], []).append(record["run"])
+    for pack, runs in packs.items():
+        mark_written(store, pack, destination, runs)
 
 
 def read_marks(store: Store, pack: str) -> dict[str, list[str]]:

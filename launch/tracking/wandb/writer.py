@@ -21,7 +21,7 @@ import wandb
 
 from launch.tracking.wandb import content
 from launch.tracking.wandb.environment import only_heeded
-from launch.tracking.wandb.marks import UNFINISHED, Destination, clear_offline, mark_written
+from launch.tracking.wandb.marks import UNFINISHED, Destination, clear_offline, mark_records
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.files import beside, disk_errors, make_folder, names
 from plasticity_lab.records.record import read_metrics
@@ -188,12 +188,7 @@ def write_runs(
         batch.end()
         if not destination.online:
             _keep_complete(store, folder, batch)
-    packs: dict[str, list[str]] = {}
-    for record in records:
-        if record["run"] in batch.rows:
-            packs.setdefault(record["provenance"]["pack"], []).append(record["run"])
-    for pack, runs in packs.items():
-        mark_written(store, pack, destination, runs)
+    mark_records(store, destination, [record for record in records if record["run"] in batch.rows])
     if destination.online:
         clear_offline(store, batch.rows)
     return batch.failed

@@ -103,24 +103,19 @@ def rewritten(archive, path, change):
     return path
 
 
-def other_number(name, content):
-    return content.replace(b'"done"', b'"Done"') if name.endswith("record.json") else content
+CHANGES = {
+    "is not as it was written": ("record.json", lambda content: content.replace(b'"done"', b'"Done"')),
+    "is not whole": ("metrics.parquet", lambda content: None),
+    "format 99": (LIST, lambda content: json.dumps({**json.loads(content), "format": 99}).encode()),
+}
 
 
-def without_metrics(name, content):
-    return None if name.endswith("metrics.parquet") else content
-
-
-def from_the_future(name, content):
-    return json.dumps({**json.loads(content), "format": 99}).encode() if name == LIST else content
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [(other_number, "is not as it was written"), (without_metrics, "is not whole"), (from_the_future, "format 99")],
-)
-def test_what_is_not_as_it_was_written_is_refused(archive, tmp_path, change, said, capsys):
-    path = rewritten(archive, tmp_path / "changed.tar", change)
+@pytest.mark.parametrize("said", CHANGES)
+def test_what_is_not_as_it_was_written_is_refused(archive, tmp_path, said, capsys):
+    ending, change = CHANGES[said]
+    path = rewritten(
+        archive, tmp_path / "changed.tar", lambda name, content: change(content) if name.endswith(ending) else content
+    )
     assert launch(["import", str(path), "--store", str(tmp_path / "there")]) == 1
     assert said in capsys.readouterr().err
     assert not (tmp_path / "there" / "runs").exists()

@@ -99,9 +99,8 @@ def test_what_went_wrong_is_told_with_its_reason(store, capsys, monkeypatch):
     code, out, err = status(store, capsys)
     assert (code, err) == (0, "")
     heads, figures, said, advice = out.splitlines()
-    assert (
-        heads.split() == "sweep runs done running waiting diverged failed collapsed progress time left command".split()
-    )
+    states = "done running waiting diverged failed collapsed"
+    assert heads.split() == f"sweep runs {states} progress time left command".split()
     assert figures.split()[:11] == [plan.sweep, "4", "1", "-", "-", "1", "2", "1", "100", "%", "-"]
     assert said.startswith(f"{plan.sweep}: 2 runs failed: ZeroDivisionError: by nought (")
     assert "python -m launch show RUN" in advice

@@ -18,7 +18,7 @@ from plasticity_lab.records.store import Store
 from tests.helpers.slurm_files import given_to_slurm
 from tests.helpers.sweeps import SMOKE, after_looks, all_kept, never, runs_of, said_last, trained
 
-CPU = AVX2.calibration
+CPU = AVX2
 
 SHORT = ("launch.workers=1", "launch.lease_seconds=0.3", "benchmark.images=96")
 ENDED = ("seed=0,1", "save_weights=final", *SHORT)

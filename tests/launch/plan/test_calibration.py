@@ -18,7 +18,7 @@ from tests.agents.ppo.packs import there_are
 from tests.helpers.sweeps import planned
 
 FLOPS = 6_000_000
-CPU, GPU = AVX2.calibration, OF_GPUS.calibration
+CPU, GPU = AVX2, OF_GPUS
 
 
 def rates(fixed, flops, widths=(1, 2, 4, 8)):

@@ -22,7 +22,7 @@ from tests.helpers.sweeps import SMOKE, planned, said_last
 
 pytestmark = [needs_compiler, needs_kernels]
 MLP = {"linear", "linear_adam", "linear_gradients"}
-DENSE = GRAPHS_ON_CPU["dense"]
+FIRST, FURTHER = GRAPHS_ON_CPU["dense"]
 
 
 @pytest.fixture(autouse=True)
@@ -59,17 +59,17 @@ def compile_graphs(plan):
 def test_a_structure_is_counted_once_by_its_mode_and_the_parts_that_it_calls(seconds):
     of_parts = sum(PART_SECONDS[part] for part in MLP)
     assert seconds("mode=eager") == 0
-    assert seconds("mode=compiled") == pytest.approx(DENSE.first)
-    assert seconds("mode=kernels") == pytest.approx(DENSE.first + of_parts)
+    assert seconds("mode=compiled") == pytest.approx(FIRST)
+    assert seconds("mode=kernels") == pytest.approx(FIRST + of_parts)
     by_sgd = of_parts - PART_SECONDS["linear_adam"] + PART_SECONDS["linear_sgd"]
-    assert seconds("mode=kernels", "optimizer=sgd") == pytest.approx(DENSE.first + by_sgd)
+    assert seconds("mode=kernels", "optimizer=sgd") == pytest.approx(FIRST + by_sgd)
     clipped = ("agent=ppo", "benchmark=classic_cycle", "agent.max_norm=0.5")
-    assert seconds("mode=kernels", *clipped) == pytest.approx(DENSE.first + of_parts - PART_SECONDS["linear_adam"])
+    assert seconds("mode=kernels", *clipped) == pytest.approx(FIRST + of_parts - PART_SECONDS["linear_adam"])
     many = ("mode=compiled", "seed=range(40)", "launch.workers=2")
-    assert seconds(*many, workers=2) <= 2 * DENSE.first, "packs of one structure share its graphs"
+    assert seconds(*many, workers=2) <= 2 * FIRST, "packs of one structure share its graphs"
     two = ("mode=compiled", "activation=relu,tanh")
-    assert seconds(*two) == pytest.approx(DENSE.first + DENSE.further)
-    assert seconds(*two, "seed=1", workers=2) == pytest.approx(DENSE.first)
+    assert seconds(*two) == pytest.approx(FIRST + FURTHER)
+    assert seconds(*two, "seed=1", workers=2) == pytest.approx(FIRST)
 
 
 def test_code_that_is_there_is_not_counted_and_of_other_machines_it_is_not_known(seconds, store):
@@ -78,10 +78,10 @@ def test_code_that_is_there_is_not_counted_and_of_other_machines_it_is_not_known
     compile_parts(["linear"])
     assert seconds(*words) == pytest.approx(whole - PART_SECONDS["linear"])
     compile_parts(MLP)
-    assert seconds(*words) == pytest.approx(DENSE.first)
+    assert seconds(*words) == pytest.approx(FIRST)
     compile_graphs(planned(store, *words))
     assert seconds(*words) == 0
-    assert seconds("mode=kernels", "activation=tanh") == pytest.approx(DENSE.first), "another structure's graphs"
+    assert seconds("mode=kernels", "activation=tanh") == pytest.approx(FIRST), "another structure's graphs"
     assert seconds(*words, kind="cpu-avx2-000000") == pytest.approx(whole)
 
 
@@ -94,7 +94,7 @@ def test_it_is_said_and_costs_of_packs_do_not_contain_it(store, capsys):
     compile_graphs(planned(store, *asked))
     assert run_command(words) == 0
     warm = capsys.readouterr().out
-    needed = in_time(DENSE.first + sum(PART_SECONDS[part] for part in MLP))
+    needed = in_time(FIRST + sum(PART_SECONDS[part] for part in MLP))
     assert needed in cold
     assert needed not in warm
     assert cold.splitlines()[:3] == warm.splitlines()[:3], "the packs and their times"
@@ -102,7 +102,7 @@ def test_it_is_said_and_costs_of_packs_do_not_contain_it(store, capsys):
 
 def test_if_compiling_takes_longer_than_training_the_way_out_is_said(store, capsys, monkeypatch):
     asked = [*said_last("seed=0", "device=cpu", "tracking=store", "launch.workers=1"), f"store={store.root}"]
-    needed = in_time(DENSE.first + sum(PART_SECONDS[part] for part in MLP))
+    needed = in_time(FIRST + sum(PART_SECONDS[part] for part in MLP))
 
     def said(*words):
         assert run_command([*asked, *words, "dry_run=true"]) == 0

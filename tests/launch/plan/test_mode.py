@@ -49,7 +49,7 @@ def test_by_itself_a_run_is_compiled_from_so_many_updates_on_as_save_what_that_c
 
 
 def test_a_run_that_lacks_kernels_is_compiled_where_that_alone_saves_enough():
-    convolving = AVX2.calibration.of("convolving")
+    convolving = AVX2.of("convolving")
     cost = replace(COST, speed="convolving", flops=10**8, updates=650)
     by_kernels, compiled = (
         convolving.seconds("eager", 1, 650, 10**8) - convolving.seconds(each, 1, 650, 10**8)

@@ -13,7 +13,7 @@ from plasticity_lab.records.plan import write_plan
 from tests.helpers.acting import GAME, planted
 from tests.helpers.sweeps import planned, resolved
 
-CPU = AVX2.calibration
+CPU = AVX2
 ONE = ("launch.workers=1",)
 
 

@@ -9,7 +9,7 @@ from plasticity_lab.errors import PlanError
 from plasticity_lab.networks.mlp import MLP
 from tests.helpers.sweeps import all_kept, ended_packs, runs_of, trained
 
-CPU = AVX2.calibration
+CPU = AVX2
 
 COST = Cost(
     length=270,

@@ -77,22 +77,3 @@ def test_a_command_is_as_large_as_its_runs(monkeypatch):
     for module in (requests, arguments):
         monkeypatch.setattr(module, "MOST_RUNS", 2 * (50 + 18))
     assert len(resolve(glob).runs) == 2 * (50 + 18), "and not 2 × 50 × 19"
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["intervention=none,redo", "intervention.evry=7"], ["evry", "did you mean every", "strength"]),
-        (["intervention=none,redo", "intervention.snr.every=7"], ["snr.every", "none", "redo"]),
-        (["perturbation=none", "perturbation.cycle=1"], ["perturbation=none", "cycle"]),
-        (["activation=relu,tanh", "activation.slope=1"], ["relu", "tanh", "slope", "no other exists"]),
-        (["intervention=redo,[redo,snr]", "intervention.every=3"], ["the option:", "intervention.snr.every"]),
-        (["hyperparams=default,best", "hyperparams.grid=fine"], ["default", "best", "grid"]),
-        (["intervention=none,redo", "intervention.every=0"], ["intervention.every", "at least 1"]),
-    ],
-)
-def test_what_no_choice_has_is_an_error_that_names_the_right_keys(words, told):
-    with pytest.raises(ConfigError) as raised:
-        resolve(words)
-    assert [word for word in told if word not in str(raised.value)] == []
-    assert "\n" not in str(raised.value)

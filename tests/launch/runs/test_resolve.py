@@ -24,20 +24,9 @@ def test_a_bare_command_is_one_complete_run():
     assert run.science["agent"] == {"name": "supervised"}
     assert (run.science["seed"], run.science["precision"]) == (0, "fp32")
     assert "stream_seed" not in run.science
-    assert run.asked_as[0] == {
-        "activation": "relu",
-        "benchmark": "permuted_digits",
-        "network": "auto",
-        "head": "flatten",
-        "optimizer": "adam",
-        "intervention": "none",
-        "perturbation": "none",
-        "agent": "auto",
-        "hyperparams": "default",
-        "protocol": "as_published",
-        "schedule": "full",
-        "experiment": None,
-    }
+    choices = "activation=relu benchmark=permuted_digits network=auto head=flatten optimizer=adam intervention=none "
+    choices += "perturbation=none agent=auto hyperparams=default protocol=as_published schedule=full"
+    assert run.asked_as[0] == dict(word.split("=") for word in choices.split()) | {"experiment": None}
 
 
 def test_typed_over_protocol_over_schedule_over_option():
@@ -72,11 +61,8 @@ def experiments(tmp_path):
 
 def test_typed_over_experiment_over_best_and_schedule(experiments):
     found = resolve(experiments)
-    assert [(run.science["activation"]["name"], run.science["seed"]) for run in found.runs] == [
-        ("relu", 0),
-        ("relu", 1),
-        ("leaky_relu", 0),
-        ("leaky_relu", 1),
+    assert [(run.name("activation"), run.science["seed"]) for run in found.runs] == [
+        (name, seed) for name in ("relu", "leaky_relu") for seed in (0, 1)
     ]
     for run in found.runs:
         assert run.science["optimizer"]["lr"] == 0.25, "the look-up says 0.001"
@@ -166,8 +152,5 @@ def test_every_rule_that_comes_to_the_same_values_comes_to_the_same_runs():
     runs = resolve([*asked, "activation.negative_slope=0.6"]).runs
     assert len(runs) == 1
     assert [(names["network"], names["hyperparams"]) for names in runs[0].asked_as] == [
-        ("auto", "best"),
-        ("auto", "default"),
-        ("mlp", "best"),
-        ("mlp", "default"),
+        (network, rule) for network in ("auto", "mlp") for rule in ("best", "default")
     ]

@@ -48,25 +48,6 @@ def test_it_names_the_same_runs_and_what_is_said_of_less_counts_more():
     assert {each["every"] for each in found.values()} == {5}
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["diagnostics=chep"], ["diagnostics=chep", "cheap", "dead_units"]),
-        (["diagnostics=[cheap,none]"], ["none", "cannot be combined"]),
-        (["diagnostics=cheap", "diagnostics.colour=3"], ["diagnostics=cheap", "colour", "tau"]),
-        (["diagnostics=[cheap,dead_units]", "diagnostics.cheap.colour=3"], ["diagnostics=cheap", "colour", "tau"]),
-        (["diagnostics=cheap", "diagnostics.redo.every=2"], ["diagnostics.redo", "dead_units"]),
-        (["diagnostics=cheap", "diagnostics.every=often"], ["diagnostics.every", "often", "task", "epoch"]),
-        (["diagnostics=cheap", "diagnostics.every=1,2"], ["diagnostics.every"]),
-        (["diagnostics=cheap,dead_units"], ["diagnostics"]),
-    ],
-)
-def test_what_cannot_be_is_said(words, told):
-    with pytest.raises(ConfigError) as raised:
-        runs_of(*words)
-    assert [word for word in told if word not in str(raised.value)] == []
-
-
 def test_a_set_that_holds_itself_is_refused():
     files = {"one": {"members": ["other"]}, "other": {"members": ["one"]}}
 

@@ -52,30 +52,6 @@ def test_an_option_alone_is_itself_however_it_is_said():
         assert (found.id, found.science, found.targets) == (alone.id, alone.science, alone.targets)
 
 
-@pytest.mark.parametrize(
-    ("words", "keys"),
-    [
-        (["intervention=[]"], "intervention=none"),
-        (["intervention=[redo,none]"], "intervention=none, cannot be combined"),
-        (["intervention=[redo,redo]"], "redo, more than once"),
-        (["intervention=[redo,[l2]]"], "list"),
-        (["intervention=[redo,l2_int]"], "l2_init?"),
-        ([*BOTH, "intervention.strength=1"], "intervention.l2_init.strength, intervention.redo.strength"),
-        ([*BOTH, "intervention.speed=1"], "speed, none of them"),
-        ([*BOTH, "intervention.snr.every=1"], "snr, l2_init and redo"),
-        ([*BOTH[:1], "intervention.redo.every=0"], "intervention.redo, every is 0"),
-        ([*BOTH[:1], "intervention.redo.evry=1"], "intervention=redo, 'evry'"),
-        (["intervention=redo", "intervention.every=1", "intervention.redo.every=2"], "the same setting"),
-        ([*BOTH, "hyperparams=best"], "intervention.l2_init"),
-    ],
-)
-def test_what_cannot_be_is_a_sentence(words, keys):
-    with pytest.raises(ConfigError) as caught:
-        resolve(words)
-    assert [key for key in keys.split(", ") if key not in str(caught.value)] == [], caught.value
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.sample(1)
 def test_a_list_comes_through_hydra_a_plan_and_a_record():
     resolved = resolve(["schedule=smoke", "intervention=[redo,l2_init]", BOTH[1], "save_weights=final"])

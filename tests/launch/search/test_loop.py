@@ -128,7 +128,7 @@ def test_batches_that_are_damaged_or_of_other_code_are_named(store):
         searched(store, Trained(value))
     content["trials"][0]["runs"][0] = "0" * 12
     path.write_text(json.dumps(content))
-    with pytest.raises(ConfigError, match="current code makes another run"):
+    with pytest.raises(ConfigError, match=r"optimizer\.lr=.* is another run than when proposed"):
         searched(store, Trained(value))
 
 

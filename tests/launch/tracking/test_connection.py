@@ -1,12 +1,14 @@
 """What worker and companion say to each other."""
 
+import json
 import sys
+from dataclasses import asdict
 
 import pytest
 
 from launch.tracking import client, companion
 from launch.tracking.client import Tracked
-from launch.tracking.connection import FINISH, Answer, answer_line, described, order_line
+from launch.tracking.connection import FINISH, Answer, described
 from launch.tracking.wandb.marks import Destination
 from plasticity_lab.run import Run
 from tests.helpers.made_up_agent import ITS_CLASS, PLAYER
@@ -18,7 +20,7 @@ GOES_ON = "Training goes on; `python -m launch sync` writes the missing runs."
 def test_an_order_that_does_not_exist_is_answered(store, tmp_path):
     answers = []
     told = companion.Companion(store, OFFLINE, "sweep", tmp_path, answers.append)
-    companion.follow(told, [order_line("__init__"), order_line("vanish", ["a"]), order_line(FINISH, [])])
+    companion.follow(told, map(json.dumps, [["__init__", []], ["vanish", [["a"]]], [FINISH, [[]]]]))
     assert [bool(answer.error) for answer in answers] == [True, True, False]
     assert "vanish" in answers[1].error
     assert FINISH in answers[1].error
@@ -42,7 +44,7 @@ def test_a_run_is_described_under_the_names_of_its_record():
 def test_a_worker_knows_how_many_packs_wait_and_says_once_what_goes_wrong(
     store, caplog, monkeypatch, answers, waiting, reason
 ):
-    lines = "".join(map(answer_line, answers))
+    lines = "".join(f"{json.dumps(asdict(answer))}\n" for answer in answers)
     script = f"import sys; sys.stdin.readline(); print({lines!r}, end=''); sys.exit({'' if answers else 'broken'!r})"
     monkeypatch.setattr(client, "named", lambda: " (of them)")
     tracked = Tracked(store, "sweep", OFFLINE, 0)

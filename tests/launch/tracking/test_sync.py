@@ -50,17 +50,6 @@ def test_offline_runs_are_uploaded_once_and_their_folders_cleared(store, server,
     assert server.runs == {}
 
 
-def test_a_run_trained_again_is_written_anew_under_its_id(store, server, capsys):
-    plan = trained(store, "seed=0")
-    assert synced(store) == 0
-    trained(store, "seed=0", "rerun=true")
-    assert synced(store) == 0
-    assert capsys.readouterr().out.startswith("1 run written")
-    assert all_there(store, server, plan.asked)
-    (told,) = server.runs.values()
-    assert told.config["provenance"]["attempt"] == 1
-
-
 def test_one_run_that_w_and_b_refuses_does_not_keep_the_others_back(store, server, capsys):
     plan = trained(store, "seed=0,1,2")
     server.refuse = {plan.asked[1]}
@@ -137,13 +126,17 @@ def test_a_record_that_cannot_be_read_is_named_and_passed_over(store, server, ca
     assert server.runs.keys() == {good}
 
 
-def test_runs_that_were_never_tracked_are_written_from_their_records(store, server, capsys):
+def test_runs_that_were_never_tracked_are_written_from_their_records_and_again_if_trained_again(store, server, capsys):
     plan = trained(store, "seed=0,1")
     assert synced(store, "--dry-run") == 0
     assert capsys.readouterr().out == "2 runs to write, 0 there already.\n"
     assert synced(store, "--project", "paper") == 0
     assert all_there(store, server, plan.asked)
     assert {(told.project, told.group) for told in server.runs.values()} == {("paper", plan.sweep)}
+    trained(store, "seed=0,1", "rerun=true")
+    assert synced(store, "--project", "paper") == 0
+    assert all_there(store, server, plan.asked)
+    assert {told.config["provenance"]["attempt"] for told in server.runs.values()} == {1}
 
 
 def test_a_run_written_from_its_record_shows_when_it_was_trained_and_for_how_long(store, server):

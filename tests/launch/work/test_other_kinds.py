@@ -21,7 +21,7 @@ from tests.helpers.sweeps import after_looks, all_kept, ended_packs, never, plan
 
 pytestmark = pytest.mark.sample(3)
 
-CPU = AVX2.calibration
+CPU = AVX2
 
 WORDS = ("seed=0,1", "launch.workers=1", "launch.lease_seconds=100")
 HERE, THERE = "cpu-avx2-00000a", "cpu-avx512-00000b"

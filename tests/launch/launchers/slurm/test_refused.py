@@ -111,11 +111,11 @@ def test_a_gpu_is_planned_for_with_its_own_figures_where_there_are_some(command,
     status, err = command(A_GPU, "hydra.launcher.device_kind='NVIDIA H200'")
     assert status == 0, err
     assert "on NVIDIA H200; store" in err
-    write_calibration(store, "NVIDIA H100", Calibration(GPU.calibration.speeds, "measured there"), {})
+    write_calibration(store, "NVIDIA H100", Calibration(GPU.speeds, "measured there"), {})
     status, err = command(A_GPU, "seed=1")
     assert status == 0, err
     assert "on NVIDIA H100; store" in err
-    write_calibration(store, "NVIDIA A100", Calibration(GPU.calibration.speeds, "measured there"), {})
+    write_calibration(store, "NVIDIA A100", Calibration(GPU.speeds, "measured there"), {})
     err = command(A_GPU, "seed=2")[1]
     assert all(f"hydra.launcher.device_kind='NVIDIA {name}'" in err for name in ("A100", "H100"))
 

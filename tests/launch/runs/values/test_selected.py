@@ -67,9 +67,6 @@ def test_another_metric_selects_another(store):
     found = selected(store, "hyperparams.metric=final_accuracy")
     assert settings(found) == {(1.0, 1e-4)}, "made the opposite of the other: β = 1 is farthest from 0.5"
     assert found.runs[0].asked_as[0]["selected_by"]["metric"] == "final_accuracy"
-
-
-def test_a_metric_that_has_no_better_direction_is_refused_with_those_that_have(store):
     with pytest.raises(ConfigError, match=r"hyperparams\.metric.*'gap'.*agent=supervised.*headline, taoa, taoa_all, "):
         selected(store, "hyperparams.metric=gap")
 
@@ -82,15 +79,12 @@ def test_what_is_typed_is_not_selected(store):
         selected(store, "activation.beta=7")
 
 
-@pytest.mark.parametrize(("seed", "taken"), [("0", 0), ("1,100", 1), ("5,1", 1)])
-def test_a_seed_that_took_part_is_refused_in_a_sentence(store, seed, taken):
-    with pytest.raises(ConfigError) as raised:
-        resolve([*WANTED, f"store='{store}'", f"seed={seed}"])
-    keys = (f"seed={taken} ", "swish", "permuted_digits", "seeds 0, 1", "seed=2,3,4")
-    assert all(key in str(raised.value) for key in keys)
-
-
-def test_a_stream_or_an_init_seed_that_took_part_is_refused_too(store):
+def test_a_seed_that_took_part_is_refused_and_so_is_a_stream_or_an_init_seed(store):
+    for seed, taken in (("0", 0), ("1,100", 1), ("5,1", 1)):
+        with pytest.raises(ConfigError) as raised:
+            resolve([*WANTED, f"store='{store}'", f"seed={seed}"])
+        keys = (f"seed={taken} ", "swish", "permuted_digits", "seeds 0, 1", "seed=2,3,4")
+        assert all(key in str(raised.value) for key in keys)
     words = [*WANTED, f"store='{store}'", "seed=9"]
     for key in ("stream_seed", "init_seed"):
         with pytest.raises(ConfigError, match=f"{key}=1 .*swish"):
@@ -217,13 +211,10 @@ def test_the_order_of_a_store_decides_nothing():
     assert best(scores, "taoa").runs[0].function == "a"
 
 
-def test_where_less_is_better_the_lowest_mean_wins():
+def test_where_less_is_better_the_lowest_mean_wins_and_without_values_none_does():
     scores = made(a={0: 0.5, 1: 0.5}, b={0: 0.4, 1: 0.7}, c={0: 0.4, 1: 0.5})
     assert best(scores, "taoa", "less").runs[0].function == "c"
     assert best(scores, "taoa", "more").runs[0].function == "b"
-
-
-def test_nothing_comes_of_nothing():
     assert best([], "taoa") is None
     assert best(made(a={0: None}), "taoa") is None
     assert best(made(a={0: 0.5}), "final_accuracy") is None
