@@ -26,8 +26,8 @@ Interval = tuple[float, float]
 
 def ours(scores: np.ndarray, name: str, replicates: int) -> Interval:
     """The interval of an arm's scores, computed as for the tables."""
-    interval = bootstrap(iqm, scores, name=name, replicates=replicates)
-    return interval.low, interval.high
+    found = bootstrap(iqm, scores, name=name, replicates=replicates)
+    return found.low, found.high
 
 
 def theirs(scores: np.ndarray, name: str, replicates: int) -> Interval:
