@@ -101,8 +101,8 @@ def asked(arguments: Sequence[str]) -> Asked:
         config = hydra.config_loader.load_configuration("config", list(line.composed), run_mode=RunMode.MULTIRUN)
         words = _words(line, hydra, config)
         search = search_of(*words)
-        found = Resolved(search.samples, list(search.notes), search.settings) if search else resolved(*words)
-        return Asked(found, slurm_parameters(config.hydra.launcher))
+        named = Resolved(search.samples, list(search.notes), search.settings) if search else resolved(*words)
+        return Asked(named, slurm_parameters(config.hydra.launcher))
 
 
 def _done(arguments: Sequence[str]) -> int:
@@ -120,32 +120,32 @@ def _train(line: CommandLine, hydra: Hydra) -> None:
     """Passes all runs of a command to our launcher at once, or one by one to one of Hydra's own launchers."""
     config = hydra.compose_config("config", list(line.composed), RunMode.MULTIRUN, with_log_configuration=True)
     words = _words(line, hydra, config)
-    found = search_of(*words) or with_data(resolved(*words), line.typed)
+    named = search_of(*words) or with_data(resolved(*words), line.typed)
     save_answers()
-    check_tracking(found.settings.tracking)
-    for note in found.notes:
+    check_tracking(named.settings.tracking)
+    for note in named.notes:
         print(note, file=sys.stderr)
     callbacks = Callbacks(config)
     packed = issubclass(get_class(config.hydra.launcher._target_), TakesRuns)
-    if isinstance(found, Search) and not packed:
+    if isinstance(named, Search) and not packed:
         name = config.hydra.runtime.choices["hydra/launcher"]
         raise ConfigError(f"hyperparams=search needs a launcher that trains packs, and hydra/launcher={name} does not.")
     callbacks.on_multirun_start(config=config, config_name="config")
-    if isinstance(found, Search):
-        _search(found, hydra, config, callbacks)
+    if isinstance(named, Search):
+        _search(named, hydra, config, callbacks)
     elif packed:
-        _hand_over(found.runs, found.settings, _launcher(hydra, config, callbacks))
+        _hand_over(named.runs, named.settings, _launcher(hydra, config, callbacks))
     else:
-        _start_jobs(found, line, hydra, config, callbacks)
+        _start_jobs(named, line, hydra, config, callbacks)
     callbacks.on_multirun_end(config=config, config_name="config")
 
 
-def _search(found: Search, hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> None:
+def _search(search: Search, hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> None:
     """Trains a search, batch by batch, with our launcher."""
     from launch.search.loop import Searcher  # torch: a mistake need not wait for it
 
     launcher = _launcher(hydra, config, callbacks)
-    Searcher(found, lambda runs, settings: _hand_over(runs, settings, launcher), launcher.at_once).run()
+    Searcher(search, lambda runs, settings: _hand_over(runs, settings, launcher), launcher.at_once).run()
 
 
 def _launcher(hydra: Hydra, config: DictConfig, callbacks: Callbacks, job: Any = lambda config: None) -> Any:
@@ -170,29 +170,29 @@ def _hand_over(runs: Sequence[Run], settings: Settings, launcher: TakesRuns) -> 
         raise KeyboardInterrupt(words) from stopped
 
 
-def _start_jobs(found: Resolved, line: CommandLine, hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> None:
+def _start_jobs(resolved: Resolved, line: CommandLine, hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> None:
     """Starts a job for each run with one of Hydra's own launchers.  Raises JobsNotStarted; the error of a job."""
     from launch.launchers.local import say_how_jobs_ended, to_be_started  # torch: a mistake need not wait for it
 
     name = config.hydra.runtime.choices["hydra/launcher"]
-    sweep, runs = to_be_started(found.runs, found.settings, name)
+    sweep, runs = to_be_started(resolved.runs, resolved.settings, name)
     if not runs:
         return
     if config.hydra.sweep.dir == ".":  # the command names no folder for the files of the jobs
-        folder = spelled(str(Store(found.settings.store).sweep_folder(sweep) / "jobs"))
+        folder = spelled(str(Store(resolved.settings.store).sweep_folder(sweep) / "jobs"))
         words = [*line.composed, f"hydra.sweep.dir={folder}"]
         config = hydra.compose_config("config", words, RunMode.MULTIRUN, with_log_configuration=True)
     launcher = _launcher(hydra, config, callbacks, TrainAlone(sweep))
     try:
         with importing_alike():  # its jobs find the same modules as this process, in any folder
-            jobs = launcher.launch([overrides_of(run, found.settings) for run in runs], initial_job_idx=0)
+            jobs = launcher.launch([overrides_of(run, resolved.settings) for run in runs], initial_job_idx=0)
     except (PlasticityError, *MISTAKES):
         raise
     except Exception as error:  # other programs have errors of many kinds
         words = f"hydra/launcher={name} cannot start its jobs, or has lost them: {first_line(error)}"
         raise JobsNotStarted(f"{words.rstrip('.')}. {AGAIN}") from error
     _ = [job.return_value for job in jobs]  # raises the job's error, if it had one
-    say_how_jobs_ended(found.runs, found.settings)
+    say_how_jobs_ended(resolved.runs, resolved.settings)
 
 
 @dataclass(frozen=True)

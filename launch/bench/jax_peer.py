@@ -138,8 +138,8 @@ def chunk_of(workload: Workload) -> Any:
         weights, moments1, moments2 = state
         size, root = now
         x = images[batch].astype(jnp.float32) / WHITE
-        own = jax.random.fold_in(key, t)
-        gradients, rows = jax.grad(loss_of, has_aux=True)(weights, first, x, labels[batch], own)
+        step_key = jax.random.fold_in(key, t)
+        gradients, rows = jax.grad(loss_of, has_aux=True)(weights, first, x, labels[batch], step_key)
         moments1 = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, moments1, gradients)
         moments2 = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * g * g, moments2, gradients)
         weights = jax.tree.map(

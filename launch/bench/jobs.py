@@ -27,11 +27,11 @@ def seconds_of(words: Sequence[str], runs: int, store: Store) -> float:
     """Seconds of a command that must leave `runs` new records.  Raises RuntimeError with its stderr if it does not."""
     began = time.monotonic()
     command = [sys.executable, "-m", "plasticity_lab.main", *words, f"store={store.root}"]
-    found = subprocess.run(command, capture_output=True, text=True)
+    ended = subprocess.run(command, capture_output=True, text=True)
     seconds = time.monotonic() - began
     records = len(list(store.runs_folder.glob("*/*/record.json")))
-    if found.returncode or records != runs:
-        raise RuntimeError(f"{records} of {runs} runs were recorded: {found.stderr}")
+    if ended.returncode or records != runs:
+        raise RuntimeError(f"{records} of {runs} runs were recorded: {ended.stderr}")
     return seconds
 
 

@@ -108,14 +108,14 @@ class PlainPPO:
     @torch.no_grad()
     def advantages(self) -> Tensor:
         """Generalised advantage estimation; an episode that was cut off counts as ended, (T,)."""
-        store, found = self.store, torch.zeros(ROLLOUT)
+        store, advantages = self.store, torch.zeros(ROLLOUT)
         following, done, running = self.critic(self.observation)[0], self.done, torch.tensor(0.0)
         for at in reversed(range(ROLLOUT)):
             delta = store["rewards"][at] + GAMMA * following * (1 - done) - store["values"][at]
             running = delta + GAMMA * GAE_LAMBDA * (1 - done) * running
-            found[at] = running
+            advantages[at] = running
             following, done = store["values"][at], store["dones"][at]
-        return found
+        return advantages
 
     def learn(self, advantages: Tensor, targets: Tensor) -> None:
         """Ten passes over the rollout, each in a new order."""

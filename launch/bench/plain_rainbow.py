@@ -288,8 +288,8 @@ class PlainRainbow:
         place = (moved.clamp(LOW, HIGH) - LOW) / ((HIGH - LOW) / (ATOMS - 1))
         below = place.floor().clamp(0, ATOMS - 2)
         share, at = place - below, below.long()
-        found = torch.zeros_like(then)
-        return found.scatter_add_(1, at, then * (1 - share)).scatter_add_(1, at + 1, then * share)
+        target = torch.zeros_like(then)
+        return target.scatter_add_(1, at, then * (1 - share)).scatter_add_(1, at + 1, then * share)
 
     def values(self, logs: Tensor) -> Tensor:
         """(B, A, Z) → (B, A)."""

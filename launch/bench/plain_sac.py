@@ -144,8 +144,8 @@ class PlainSAC:
                 self.learn_to_act(seen)
             self.critics.requires_grad_(True)
         with torch.no_grad():
-            for mine, own in zip(self.targets.parameters(), self.critics.parameters(), strict=True):
-                mine.copy_(TAU * own + (1 - TAU) * mine)
+            for target_value, source in zip(self.targets.parameters(), self.critics.parameters(), strict=True):
+                target_value.copy_(TAU * source + (1 - TAU) * target_value)
 
     def learn_to_act(self, seen: Tensor) -> None:
         """An update of the actor, and of the temperature by newly drawn actions."""

@@ -32,10 +32,11 @@ WARM_UP = 2
 
 def shares(seconds: Iterable[tuple[str, float]]) -> dict[str, float]:
     """The shares of time by kind of call; calls are (name, own time) pairs, and the shares add up to 1."""
-    found = Counter({PRODUCT: 0.0, LOOPS: 0.0, DISPATCH: 0.0})
-    for name, own in seconds:
-        found[PRODUCT if any(word in name for word in PRODUCTS) else LOOPS if GRAPH in name else DISPATCH] += own
-    return {what: own / found.total() for what, own in found.items()}
+    by_kind = Counter({PRODUCT: 0.0, LOOPS: 0.0, DISPATCH: 0.0})
+    for name, of_call in seconds:
+        kind = PRODUCT if any(word in name for word in PRODUCTS) else LOOPS if GRAPH in name else DISPATCH
+        by_kind[kind] += of_call
+    return {kind: of_kind / by_kind.total() for kind, of_kind in by_kind.items()}
 
 
 def main() -> int:

@@ -43,7 +43,7 @@ def rows_of(comparison: Comparison) -> list[Row]:
 
 def _row(comparison: Comparison, timing: Timing, base: Sequence[float]) -> Row:
     seconds, facts = _seconds(comparison, timing), dict(timing.contender.facts)
-    ratios = [first / own for first, own in zip(base, seconds, strict=True)]
+    ratios = [first / packed for first, packed in zip(base, seconds, strict=True)]
     of_limit = None
     if comparison.limits is not None and comparison.work is not None:
         of_limit = comparison.limits.seconds(comparison.work, facts["width"]) / median(seconds)

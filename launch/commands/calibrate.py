@@ -176,8 +176,8 @@ def _environments(store: Store, launcher: Sequence[str], words: Sequence[str]) -
     from launch.plan.measuring import environments_of
 
     if words:
-        found = asked([*launcher, *words]).resolved
-        return environments_of(found.runs, costs_to_show(found.settings))
+        resolved = asked([*launcher, *words]).resolved
+        return environments_of(resolved.runs, costs_to_show(resolved.settings))
     environments: dict[str, str] = {}
     for plan in plans_to_read(store) if store.root.is_dir() else ():
         try:

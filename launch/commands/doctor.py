@@ -48,22 +48,22 @@ def run(options: argparse.Namespace) -> int:
     benchmarks, data = benchmarks_of(command.resolved.runs), settings.data and str(settings.data)
     tracked, online = of_tracking(settings.tracking, parameters is None)
     stored, scratch = of_store(store, lease), of_scratch()
-    found = [*of_software(here), *stored, scratch, *of_data(benchmarks, data), *tracked]
+    findings = [*of_software(here), *stored, scratch, *of_data(benchmarks, data), *tracked]
     place = f"On this machine, {here['host']}"
     if parameters is None:
-        show(place, found)
+        show(place, findings)
         other = "the launcher is neither packed_slurm nor made from it"
         why = other if shutil.which("sbatch") else "there is no sbatch on this machine"
         print(f"On a compute node: nothing was checked, since {why}.")
-        return _ended(found)
+        return _ended(findings)
     asking = of_slurm(parameters)
     planned, of_packs = Planned(None, 1, 0), list[Finding]()
     if asking[-1].state != FAILS:
         planned, of_packs = of_plan(command.resolved.runs, settings, parameters, words)
     if all(finding.state != FAILS for finding in (scratch, *asking)):
         asking = [*asking, of_array(planned.jobs, parameters)]
-    found = [*found, *asking, *of_packs]
-    show(place, found)
+    findings = [*findings, *asking, *of_packs]
+    show(place, findings)
     if any(finding.state == FAILS for finding in (stored[0], scratch, *asking)):
         place = "On a compute node"
         on_node = [Finding(UNKNOWN, "No job was sent: it would fail for the reasons above.")]
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         visit = Visit(str(store.root), trial, here, benchmarks, data, lease, *asked_of_job)
         place, on_node = of_node(visit, parameters, options.wait * 60)
     show(place, on_node)
-    return _ended([*found, *on_node])
+    return _ended([*findings, *on_node])
 
 
 def _words(options: argparse.Namespace) -> list[str]:
@@ -89,8 +89,8 @@ def _words(options: argparse.Namespace) -> list[str]:
     return words
 
 
-def _ended(found: list[Finding]) -> int:
+def _ended(findings: list[Finding]) -> int:
     """Prints the last line, and returns the exit status."""
-    bad = sum(finding.state == FAILS for finding in found)
+    bad = sum(finding.state == FAILS for finding in findings)
     print(f"{counted(bad, 'thing')} would fail." if bad else "No check found a failure.")
     return 1 if bad else 0

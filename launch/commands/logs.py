@@ -113,28 +113,28 @@ def _of_run(store: Store, start: str) -> tuple[list[WorkerLog], Submitted]:
     logs = {sweep: [log for log in logs_of(several) if log.job in names] for sweep, several in submitted.items()}
     if not any(logs.values()):
         raise StoreError(f"Run {run} was trained by {owners[-1]}; this store has no log of that worker.")
-    found = [log for several in logs.values() for log in several]
-    return found, {sweep: submitted[sweep] for sweep in logs if logs[sweep]}
+    all_logs = [log for several in logs.values() for log in several]
+    return all_logs, {sweep: submitted[sweep] for sweep in logs if logs[sweep]}
 
 
 def _submissions(store: Store, sweep: str) -> list[Submission]:
     """The submissions of a sweep; prints a line on stderr for each unreadable file."""
     unreadable: list[StoreError] = []
-    found = submissions_of(store, sweep, unreadable)
+    submissions = submissions_of(store, sweep, unreadable)
     for error in unreadable:
         say(str(error))
-    return found
+    return submissions
 
 
 def _states(store: Store, submitted: Submitted) -> Mapping[str, JobState]:
     """The states of the workers' jobs; empty, with a line on stderr, if Slurm does not answer."""
     try:
-        found, gap = states_of_sweeps(store, submitted, this_cluster(PATIENCE_SECONDS), PATIENCE_SECONDS)
+        by_sweep, gap = states_of_sweeps(store, submitted, this_cluster(PATIENCE_SECONDS), PATIENCE_SECONDS)
     except SlurmError as error:
-        found, gap = {}, str(error)
+        by_sweep, gap = {}, str(error)
     if gap:
         say(f"The states of the jobs are unknown: {gap}")
-    return {name: state for states in found.values() for name, state in states.items()}
+    return {name: state for states in by_sweep.values() for name, state in states.items()}
 
 
 def _silent(logs: Sequence[WorkerLog], states: Mapping[str, JobState]) -> list[str]:
@@ -153,7 +153,7 @@ def _heading(log: WorkerLog, state: JobState | None) -> str:
 
 def logs_of(submissions: Iterable[Submission]) -> list[WorkerLog]:
     """The files of all workers that were ever submitted for a sweep, existing or not."""
-    found = list[WorkerLog]()
+    logs = list[WorkerLog]()
     for each in submissions:
         if each.outcome is None or each.outcome.job is None:
             continue
@@ -162,8 +162,8 @@ def logs_of(submissions: Iterable[Submission]) -> list[WorkerLog]:
             for rank in range(workers_a_job(each.launcher)):
                 paths = JobPaths(each.folder, name, rank)
                 apart = [] if each.launcher["stderr_to_stdout"] else [paths.stderr]
-                found += [WorkerLog(name, path, _changed(path)) for path in [paths.stdout, *apart]]
-    return found
+                logs += [WorkerLog(name, path, _changed(path)) for path in [paths.stdout, *apart]]
+    return logs
 
 
 def _changed(path: Path) -> float:

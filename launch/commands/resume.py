@@ -53,9 +53,9 @@ def _recorded(store: Store, plan: Plan, run: str) -> Run:
     try:
         record = read_record(store, run)
         if record is not None:
-            found, assumed = run_of(record)
+            recorded, assumed = run_of(record)
             if not assumed:
-                return found
+                return recorded
             why = f"Files of run {run} are damaged, and its record is of a version that did not keep all about a run."
     except CorruptRecord as error:
         why = str(error)

@@ -49,26 +49,26 @@ def run(options: argparse.Namespace) -> int:
     store = store_there(options.store)
     if not (options.offline or options.dry_run):
         require_key("Uploading", "--offline writes runs that can be uploaded elsewhere.")
-    found = survey(store, not options.offline, options.entity, options.project)
-    for error in [*found.unreadable, *found.corrupt]:
+    surveyed = survey(store, not options.offline, options.entity, options.project)
+    for error in [*surveyed.unreadable, *surveyed.corrupt]:
         print(error, file=sys.stderr)
     if options.dry_run:
-        print(f"{counted(found.lacking, 'run')} to write, {found.there:,} there already.")
+        print(f"{counted(surveyed.lacking, 'run')} to write, {surveyed.there:,} there already.")
         return 0
-    tidy(store, found)
+    tidy(store, surveyed)
     last_said = time.monotonic()
 
     def report(done: int) -> None:
         nonlocal last_said
         if time.monotonic() - last_said > _SILENCE_SECONDS:
             last_said = time.monotonic()
-            print(f"{done:,} of {counted(found.lacking, 'run')} written", file=sys.stderr, flush=True)
+            print(f"{done:,} of {counted(surveyed.lacking, 'run')} written", file=sys.stderr, flush=True)
 
-    failed = catch_up(store, found, report)
-    left = found.lacking - len(failed)
-    places = ", ".join(sorted({"/".join(filter(None, (to.entity, to.project))) for to in found.missing}))
+    failed = catch_up(store, surveyed, report)
+    left = surveyed.lacking - len(failed)
+    places = ", ".join(sorted({"/".join(filter(None, (to.entity, to.project))) for to in surveyed.missing}))
     where = f"offline into {store.wandb_folder}" if options.offline else f"to W&B ({places})" if places else "to W&B"
-    print(f"{counted(left, 'run')} written {where}; {found.there:,} there already.")
+    print(f"{counted(left, 'run')} written {where}; {surveyed.there:,} there already.")
     for reason in dict.fromkeys(failed.values()):
         count = list(failed.values()).count(reason)
         print(f"Not written: {counted(count, 'run')}: {reason.rstrip('.')}{named()}.", file=sys.stderr)
@@ -103,12 +103,12 @@ def survey(store: Store, online: bool, entity: str | None, project: str | None) 
     A run's destination is the named entity and project. If one is not named, the plan of the run's sweep gives it;
     without a plan the project is PROJECT.
     """
-    found = Survey()
+    surveyed = Survey()
     tracked: dict[str, TrackingSettings] = {}
-    for plan in all_plans(store, found.unreadable):
+    for plan in all_plans(store, surveyed.unreadable):
         tracked[plan.sweep] = plan.settings.tracking
         for run in plan.asked:
-            found.groups.setdefault(run, plan.sweep)
+            surveyed.groups.setdefault(run, plan.sweep)
     folders = offline_folders(store)
     known: dict[tuple[str, Destination], set[str]] = {}
 
@@ -117,27 +117,27 @@ def survey(store: Store, online: bool, entity: str | None, project: str | None) 
             known[pack, destination] = written(store, pack, destination)
         return run in known[pack, destination]
 
-    for record in records_of(store, found.corrupt):
+    for record in records_of(store, surveyed.corrupt):
         run, source = record["run"], record["provenance"]
-        settings = tracked.get(source.get("sweep") or found.groups.get(run, ""))
+        settings = tracked.get(source.get("sweep") or surveyed.groups.get(run, ""))
         of_sweep = (settings.entity, settings.project) if settings else (None, PROJECT)
         where = (entity or of_sweep[0] or "", project or of_sweep[1] or PROJECT)
         server, offline = Destination(True, *where), Destination(False, *where)
         is_offline = is_written(run, source["pack"], offline) and run in folders
         if is_written(run, source["pack"], server) or (is_offline and uploaded_by_hand(folders[run])):
-            found.there += 1
+            surveyed.there += 1
             if run in folders:
-                found.uploaded.setdefault(server, []).append(run)
+                surveyed.uploaded.setdefault(server, []).append(run)
         elif is_offline and not online:
-            found.there += 1
+            surveyed.there += 1
         else:
-            found.missing.setdefault(server if online else offline, []).append(run)
-    return found
+            surveyed.missing.setdefault(server if online else offline, []).append(run)
+    return surveyed
 
 
-def tidy(store: Store, found: Survey) -> None:
+def tidy(store: Store, surveyed: Survey) -> None:
     """Clears the offline folders of uploaded runs, and folders left by killed writers."""
-    for destination, runs in found.uploaded.items():
+    for destination, runs in surveyed.uploaded.items():
         mark_records(store, destination, filter(None, (read_record(store, run) for run in runs)))
         clear_offline(store, runs)
     for folder in store.wandb_folder.glob(f"{UNFINISHED}*"):
@@ -145,27 +145,27 @@ def tidy(store: Store, found: Survey) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def catch_up(store: Store, found: Survey, report: Callable[[int], None]) -> dict[str, str]:
+def catch_up(store: Store, surveyed: Survey, report: Callable[[int], None]) -> dict[str, str]:
     """Writes the missing runs.  Returns run → why it could not be written.  Raises StoreError.
 
     report: called after each batch with the number of written runs. After a batch without any written run, the rest is
     not tried.
     """
-    if not found.missing:
+    if not surveyed.missing:
         return {}
     # Importing wandb takes a second, which a command with nothing to write need not wait for.
     from launch.tracking.wandb.writer import own_service, write_runs
 
     failed: dict[str, str] = {}
     done, down = 0, ""
-    for destination, runs in found.missing.items():
+    for destination, runs in surveyed.missing.items():
         for batch in (runs[at : at + BATCH] for at in range(0, len(runs), BATCH)):
             if down:
                 failed |= dict.fromkeys(batch, down)
                 continue
             records = [record for run in batch if (record := read_record(store, run)) is not None]
             with own_service():
-                not_written = write_runs(store, destination, records, found.groups)
+                not_written = write_runs(store, destination, records, surveyed.groups)
             failed |= not_written
             done += len(records) - len(not_written)
             report(done)

@@ -77,17 +77,17 @@ def software() -> dict[str, Any]:
 def of_software(facts: Mapping[str, Any]) -> list[Finding]:
     """Python, packages and code, and whether records can name the code that made them."""
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
-    found = [Finding(OK, f"Python {facts['python']} ({facts['executable']}), {versions}.")]
+    findings = [Finding(OK, f"Python {facts['python']} ({facts['executable']}), {versions}.")]
     if facts["commit"] is None:
         words = f"Code in {facts['checkout']}: {facts['why']}. So records name no commit, only a digest of the code."
-        found.append(Finding(UNKNOWN, words))
+        findings.append(Finding(UNKNOWN, words))
     else:
         changed = ", with changes that are not committed" if facts["dirty"] else ""
-        found.append(Finding(OK, f"Code in {facts['checkout']}: commit {facts['commit'][:12]}{changed}."))
+        findings.append(Finding(OK, f"Code in {facts['checkout']}: commit {facts['commit'][:12]}{changed}."))
     if facts["uncompiled"]:
         words = f"Compiling: {facts['uncompiled']}. So every run is computed eager here, which is slower for long ones."
-        return [*found, Finding(UNKNOWN, words)]
-    return [*found, Finding(OK, f"Compiling: it works, and {compiled_folder()} keeps the compiled code.")]
+        return [*findings, Finding(UNKNOWN, words)]
+    return [*findings, Finding(OK, f"Compiling: it works, and {compiled_folder()} keeps the compiled code.")]
 
 
 def of_scratch() -> Finding:
@@ -172,8 +172,8 @@ def of_tracking(tracking: TrackingSettings, trains: bool) -> tuple[list[Finding]
     except ConfigError as error:
         return [Finding(FAILS, f"W&B: {error}")], online
     chosen = f"tracking={tracking.backend}" + (f", which is {resolved.backend} here" if resolved != tracking else "")
-    found = [Finding(OK, f"W&B: {chosen}.")]
-    return [*found, of_network("from this machine")] if online and trains else found, online
+    findings = [Finding(OK, f"W&B: {chosen}.")]
+    return [*findings, of_network("from this machine")] if online and trains else findings, online
 
 
 def of_key() -> Finding:

@@ -51,11 +51,11 @@ class Visit:
 
     def __call__(self) -> list[dict[str, str]]:
         """Runs all checks."""
-        found = [*self._store(), *self._software(), *of_data(self.benchmarks, self.data), self._device()]
-        found += [self._memory(), of_scratch()]
+        findings = [*self._store(), *self._software(), *of_data(self.benchmarks, self.data), self._device()]
+        findings += [self._memory(), of_scratch()]
         if self.online:
-            found += [of_key(), of_network("from this node")]
-        return [asdict(finding) for finding in found]
+            findings += [of_key(), of_network("from this node")]
+        return [asdict(finding) for finding in findings]
 
     def _store(self) -> list[Finding]:
         """Checks the store; writes nothing if it is not the store of the command."""
@@ -63,23 +63,23 @@ class Visit:
         if not (trial / FROM_HERE).exists():
             words = f"Store {self.store}: files that {self.here['host']} has written there are not seen on this node"
             return [Finding(FAILS, f"{words}; put it on a file system that all nodes share.")]
-        found = of_store(Store(self.store), self.lease_seconds)
-        if found[0].state == OK:
+        findings = of_store(Store(self.store), self.lease_seconds)
+        if findings[0].state == OK:
             write_atomically(trial / FROM_NODE, b"")
-        return found
+        return findings
 
     def _software(self) -> list[Finding]:
         node, keys = software(), ("checkout", "commit", "dirty", "code", "python", "versions")
         differs = [f"{key} is {node[key]} and not {self.here[key]}" for key in keys if node[key] != self.here[key]]
         if not differs:
-            found = [Finding(OK, f"Code, Python and packages: the same as on {self.here['host']}.")]
+            findings = [Finding(OK, f"Code, Python and packages: the same as on {self.here['host']}.")]
         else:
             words = f"Code, Python and packages: not the same as on {self.here['host']}: {'; '.join(differs)}"
-            found = [*of_software(node), Finding(FAILS, f"{words}. Put both on a file system that all nodes share.")]
+            findings = [*of_software(node), Finding(FAILS, f"{words}. Put both on a file system that all nodes share.")]
         if self.compiled and not self.here["uncompiled"] and node["uncompiled"]:
             words = f"Compiling: long runs are to be compiled, but {node['uncompiled']}"
-            found.append(Finding(FAILS, f"{words}; hydra.launcher.setup can see to it, or say mode=eager."))
-        return found
+            findings.append(Finding(FAILS, f"{words}; hydra.launcher.setup can see to it, or say mode=eager."))
+        return findings
 
     def _memory(self) -> Finding:
         limit = limited_memory()
@@ -136,10 +136,10 @@ def of_node(visit: Visit, parameters: Mapping[str, Any], patience: float) -> tup
         write_atomically(trial / FROM_HERE, b"")
         sent = send(Store(visit.store), visit, parameters, MINUTES)
         answer = answer_to(sent, patience)
-        found = [Finding(**each) for each in answer.result]
-        found += [_seen_here(trial)] if found[0].state == OK else []
-        found.append(_clocks(answer.late, visit.lease_seconds))
-        return f"On a compute node, {answer.node}, in job {sent.job}", found
+        findings = [Finding(**each) for each in answer.result]
+        findings += [_seen_here(trial)] if findings[0].state == OK else []
+        findings.append(_clocks(answer.late, visit.lease_seconds))
+        return f"On a compute node, {answer.node}, in job {sent.job}", findings
     except NoAnswer as error:
         return "On a compute node", [Finding(FAILS if error.ended else UNKNOWN, str(error))]
     except PlasticityError as error:

@@ -44,9 +44,9 @@ class Nodes:
         """Reads one row with the columns above."""
         name, up, limit, count, state, cores, memory, features, gres = row.strip().split("|")
         number = re.compile(r"\d+")
-        found = [int(match[0]) if (match := number.match(words)) else 0 for words in (count, cores, memory)]
-        own = (name.rstrip("*"), name.endswith("*"), up, limit, found[0], state, found[1], found[2] * 2**20)
-        return cls(*own, features.strip() or "(null)", gres)
+        numbers = [int(match[0]) if (match := number.match(words)) else 0 for words in (count, cores, memory)]
+        facts = (name.rstrip("*"), name.endswith("*"), up, limit, numbers[0], state, numbers[1], numbers[2] * 2**20)
+        return cls(*facts, features.strip() or "(null)", gres)
 
     @property
     def in_use(self) -> bool:
@@ -73,39 +73,41 @@ def of_partitions(parameters: Mapping[str, Any], configuration: str) -> list[Fin
 
 
 def _partition(name: str, known: Sequence[Nodes], parameters: Mapping[str, Any], configuration: str) -> list[Finding]:
-    own, minutes = [nodes for nodes in known if nodes.partition == name], parameters["timeout_min"]
-    if not own or own[0].up != "up":
-        state = own[0].up if own else "not described by sinfo"
+    members, minutes = [nodes for nodes in known if nodes.partition == name], parameters["timeout_min"]
+    if not members or members[0].up != "up":
+        state = members[0].up if members else "not described by sinfo"
         return [Finding(FAILS, f"Partition {name} is {state}: jobs would never start there; name another one.")]
-    longest = cluster.in_seconds(own[0].limit)
+    longest = cluster.in_seconds(members[0].limit)
     if longest is not None and longest < minutes * 60:
-        words = f"Partition {name} lets jobs last {own[0].limit}; hydra.launcher.timeout_min={minutes} never starts."
-        return [Finding(FAILS, f"{words} Say hydra.launcher.timeout_min={int(longest // 60)}, or name another one.")]
+        words = f"Partition {name} lets jobs last {members[0].limit}; a job of {minutes} minutes never starts"
+        return [Finding(FAILS, f"{words}. Say hydra.launcher.timeout_min={int(longest // 60)}, or name another one.")]
     well = Finding(OK, f"Partition {name}: it is up, and jobs may last {minutes} minutes there.")
-    return [well, _nodes(name, own, known, parameters), *_preemption(name, configuration)]
+    return [well, _nodes(name, members, known, parameters), *_preemption(name, configuration)]
 
 
-def _nodes(name: str, own: Sequence[Nodes], known: Sequence[Nodes], parameters: Mapping[str, Any]) -> Finding:
+def _nodes(name: str, of_partition: Sequence[Nodes], known: Sequence[Nodes], parameters: Mapping[str, Any]) -> Finding:
     """Whether some node has everything that a job asks for, and how the nodes differ."""
-    there = [nodes for nodes in own if nodes.count]
-    fitting, lacking = _fitting(there, known, parameters) if there else ([], "it has no nodes; name another partition.")
+    present = [nodes for nodes in of_partition if nodes.count]
+    if not present:
+        return Finding(FAILS, f"Nodes of {name}: it has no nodes; name another partition.")
+    fitting, lacking = _fitting(present, known, parameters)
     if not fitting:
         return Finding(FAILS, f"Nodes of {name}: {lacking}")
     if not any(nodes.in_use for nodes in fitting):
         states = ", ".join(sorted({nodes.state for nodes in fitting}))
         words = f"Nodes of {name}: all that fit are out of use ({states}), so that jobs would wait"
         return Finding(FAILS, f"{words}; name another partition, or ask who runs the cluster.")
-    return _kinds(name, there, parameters)
+    return _kinds(name, present, parameters)
 
 
 def _fitting(
-    there: Sequence[Nodes], known: Sequence[Nodes], parameters: Mapping[str, Any]
+    present: Sequence[Nodes], known: Sequence[Nodes], parameters: Mapping[str, Any]
 ) -> tuple[Sequence[Nodes], str]:
     """The nodes that fit a job; if no node fits, the first parameter that is too large, with a way out."""
     cores = (parameters["cpus_per_task"] or 1) * max(1, parameters["tasks_per_node"])
     memory, constraint = int((parameters["mem_gb"] or 0) * 2**30), parameters.get("constraint")
-    left = there
-    if wants_gpu(parameters, "auto") and not (left := [nodes for nodes in there if "gpu" in nodes.gres]):
+    left = present
+    if wants_gpu(parameters, "auto") and not (left := [nodes for nodes in present if "gpu" in nodes.gres]):
         others = sorted({nodes.partition for nodes in known if "gpu" in nodes.gres}) or ["none of this cluster"]
         words = "none has a GPU that Slurm knows of, and the jobs ask for one; partitions that have some"
         return [], f"{words}: {', '.join(others)}."
@@ -127,12 +129,12 @@ def _fitting(
     return [nodes for nodes in left if nodes.memory >= memory], ""
 
 
-def _kinds(name: str, own: Sequence[Nodes], parameters: Mapping[str, Any]) -> Finding:
+def _kinds(name: str, of_partition: Sequence[Nodes], parameters: Mapping[str, Any]) -> Finding:
     """How nodes differ according to Slurm: by features, and by types of GPUs."""
     features = Counter[str]()
-    for nodes in own:
+    for nodes in of_partition:
         features[nodes.features] += nodes.count
-    types = sorted({found for nodes in own for found in _GPU_TYPE.findall(nodes.gres)})
+    types = sorted({gpu_type for nodes in of_partition for gpu_type in _GPU_TYPE.findall(nodes.gres)})
     asked = parameters.get("constraint")
     if wants_gpu(parameters, "auto") and len(types) > 1 and not asked and not _GPU_TYPE.search(_gpus(parameters)):
         words = f"Nodes of {name} have GPUs of several types: {', '.join(types)}. Packs are planned for one kind of GPU"

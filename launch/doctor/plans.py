@@ -65,8 +65,8 @@ def of_plan(
     more = wanted is not None and wanted > largest
     arrays = f"Arrays: {largest:,} jobs at most{f', fewer than launch.workers={wanted:,} asks for' if more else ''}."
     of_packs = max(pack.bytes for pack in packs) / 0.9 if is_cpu(resources.kind) else 0.0
-    found = [Finding(OK, arrays), Finding(OK, " ".join(said)), _of_time(packs[0], parameters)]
-    return Planned(resources.kind, jobs, together * max(WORKER_BYTES, math.ceil(of_packs))), found
+    findings = [Finding(OK, arrays), Finding(OK, " ".join(said)), _of_time(packs[0], parameters)]
+    return Planned(resources.kind, jobs, together * max(WORKER_BYTES, math.ceil(of_packs))), findings
 
 
 def of_array(jobs: int, parameters: Mapping[str, Any]) -> Finding:

@@ -60,22 +60,22 @@ def of_association(parameters: Mapping[str, Any], configuration: str) -> list[Fi
     Empty if neither is named and neither limits jobs. configuration: the cluster's configuration, from scontrol.
     """
     account, qos, minutes = parameters["account"], parameters["qos"], parameters["timeout_min"]
-    found = re.search(r"^AccountingStorageEnforce\s*=\s*(\S+)", configuration, re.MULTILINE)
-    enforced = set(found[1].lower().split(",")) if found else set[str]()
+    enforcing = re.search(r"^AccountingStorageEnforce\s*=\s*(\S+)", configuration, re.MULTILINE)
+    enforced = set(enforcing[1].lower().split(",")) if enforcing else set[str]()
     if not _ACCOUNTS & enforced:
         return [Finding(OK, f"Account {account}: this cluster takes any.")] if account else []
     user = user_name()
     try:
         columns = "format=account,qos,defaultqos"  # qos: all allowed ones, separated by commas
-        own = _rows("show", "associations", f"users={user}", columns)
+        associations = _rows("show", "associations", f"users={user}", columns)
         limits = _rows("show", "qos", "format=name,maxwall") if _LIMITS & enforced else []
     except cluster.SlurmError as error:
         return [Finding(UNKNOWN, f"Account and quality of service: {error}")] if account or qos else []
-    accounts = sorted({row[0] for row in own})
+    accounts = sorted({row[0] for row in associations})
     if account and account.lower() not in accounts:
-        are = f"there are {', '.join(accounts)}" if own else "no account is; ask who runs the cluster for one"
+        are = f"there are {', '.join(accounts)}" if associations else "no account is; ask who runs the cluster for one"
         return [Finding(FAILS, f"Account {account} is not one of {user}'s; {are}.")]
-    meant = [row for row in own if account is None or row[0] == account.lower()]
+    meant = [row for row in associations if account is None or row[0] == account.lower()]
     allowed = sorted({each for row in meant for each in row[1].split(",") if each})
     if qos and _QOS & enforced and qos.lower() not in allowed:
         are = f"say hydra.launcher.qos={' or '.join(allowed)}" if allowed else "ask who runs the cluster for it"

@@ -145,8 +145,8 @@ def _fitting(run: Run, cost: Cost, resources: Resources) -> int:
 
 def _device_bytes(cost: Cost, resources: Resources) -> int:
     """Bytes that one run takes on its device."""
-    own = resources.calibration.of(cost.speed).bytes(cost.device_bytes)
-    return own + cost.host_bytes if is_cpu(resources.kind) else own
+    on_device = resources.calibration.of(cost.speed).bytes(cost.device_bytes)
+    return on_device + cost.host_bytes if is_cpu(resources.kind) else on_device
 
 
 def _pack(cut: _Cut, runs: Sequence[Run], resources: Resources, taken: Callable[[str], bool]) -> Pack:

@@ -98,10 +98,10 @@ def answer(question: str, classes: Sequence[str], given: Any, ask: Callable[[], 
     for answers in (book.known, book.new):
         if key in answers:
             return json.loads(answers[key])
-    found = ask()
-    if _is_plain(found):
-        book.new[key] = json.dumps(found)  # the caller may change the answer
-    return found
+    value = ask()
+    if _is_plain(value):
+        book.new[key] = json.dumps(value)  # the caller may change the answer
+    return value
 
 
 def _is_plain(value: Any) -> bool:
@@ -152,23 +152,23 @@ def _read(path: Path) -> dict[str, str]:
             seal, _, content = file.read().partition(b"\n")
         if hashlib.sha256(content).hexdigest().encode() != seal:
             return {}
-        found = json.loads(content)
+        answers = json.loads(content)
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return answers if isinstance(answers, dict) else {}
 
 
 def _write(path: Path, answers: dict[str, str]) -> None:
     """Puts the file in its place, whole.  Raises OSError."""
     content = json.dumps(answers, separators=(",", ":")).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
-    own = path.with_name(f".{path.name}.{os.getpid()}")
+    part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with open(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
-        os.replace(own, path)
+        os.replace(part, path)
     finally:
-        own.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
 
 
 def _clear(path: Path) -> None:

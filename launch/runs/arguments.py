@@ -173,8 +173,8 @@ def _check_key(key: str, vocabulary: Vocabulary) -> None:
     group, dot, setting = key.partition(".")
     if key in vocabulary.keys or (dot and setting and group in vocabulary.components):
         return
-    if own := [known for known in vocabulary.keys if dot and known.startswith(f"{group}.")]:
-        raise ConfigError(f"There is no setting '{shown(key)}'{instead(key, own)}.")
+    if of_group := [known for known in vocabulary.keys if dot and known.startswith(f"{group}.")]:
+        raise ConfigError(f"There is no setting '{shown(key)}'{instead(key, of_group)}.")
     if dot and group in vocabulary.options:
         names = instead("", vocabulary.options[group])
         raise ConfigError(f"There is no setting '{shown(key)}': {group} is only chosen by name{names}.")
@@ -251,5 +251,5 @@ def range_of(sweep: IntervalSweep, word: str) -> Range:
 
 def _ends(word: str) -> list[str]:
     """The numbers as typed: Hydra drops their decimals if it makes whole numbers of them."""
-    found = _ENDS.search(word)
-    return _NUMBER.findall(found[1]) if found else []
+    interval = _ENDS.search(word)
+    return _NUMBER.findall(interval[1]) if interval else []

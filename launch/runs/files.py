@@ -95,10 +95,10 @@ def _read(file: Traversable) -> tuple[Mapping[str, Any], str | None]:
     """A file's content, and the package on its @package line; None without such a line.  Raises ConfigError."""
     try:
         text = file.read_text(encoding="utf-8")
-        found = OmegaConf.load(io.StringIO(text))
-        if not isinstance(found, DictConfig):
+        config = OmegaConf.load(io.StringIO(text))
+        if not isinstance(config, DictConfig):
             raise ConfigError(f"{file} must hold keys and values, not a list.")
-        content: Any = OmegaConf.to_container(found, resolve="defaults" not in found and not PACKAGE.search(text))
+        content: Any = OmegaConf.to_container(config, resolve="defaults" not in config and not PACKAGE.search(text))
     except YAMLError as error:
         raise ConfigError(f"{file} is not YAML: {_problem(error)}.") from error
     except UnicodeDecodeError as error:

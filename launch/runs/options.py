@@ -153,6 +153,6 @@ def _chosen(config: DictConfig, group: str) -> str:
 def _contents(config: DictConfig) -> dict[str, Any]:
     """The config without Hydra's own part, as plain dictionaries."""
     ours = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-    found: Any = OmegaConf.to_container(ours, resolve=True)
-    found.pop("experiment", None)
-    return found
+    content: Any = OmegaConf.to_container(ours, resolve=True)
+    content.pop("experiment", None)
+    return content

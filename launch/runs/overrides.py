@@ -46,16 +46,16 @@ def _chosen(run: Run, group: str) -> list[str]:
 
 def run_from(config: DictConfig, choices: Mapping[str, Any]) -> tuple[Run, Settings]:
     """The run that a config made of `overrides_of` describes, and how to compute it.  Raises ConfigError."""
-    found: Any = OmegaConf.to_container(config, resolve=True)
+    content: Any = OmegaConf.to_container(config, resolve=True)
     desk, parts = Desk(), {}
     for group in COMPONENTS:
         if group in choices:
-            read = [option_of(group, choices[group], found[group])]
+            read = [option_of(group, choices[group], content[group])]
         else:
-            read = [option_of(group, name, found[group][name]) for name in found[group]["name"].split(JOINED)]
+            read = [option_of(group, name, content[group][name]) for name in content[group]["name"].split(JOINED)]
         for address, option in addressed(group, read).items():
             parts[address] = desk.part(group, option.name, option.target or "", option.settings)
     desk.check_fit(parts)
-    run = run_of(parts, checked(Numbers, {key: found[key] for key in Numbers.model_fields}), {})
-    command = settings({key: found[key] for key in Settings.model_fields if key not in NEVER_SAID})
-    return replace(run, asked_as=found["asked_as"]), command
+    run = run_of(parts, checked(Numbers, {key: content[key] for key in Numbers.model_fields}), {})
+    command = settings({key: content[key] for key in Settings.model_fields if key not in NEVER_SAID})
+    return replace(run, asked_as=content["asked_as"]), command

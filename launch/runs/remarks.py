@@ -19,8 +19,8 @@ WHOLE = "full"
 
 def remarks(runs: Sequence[Run]) -> list[str]:
     """A line for each."""
-    found = dict.fromkeys(line for run in runs for line in (*_of_settings(run), *_of_perturbation(run)))
-    return [*same_functions(runs), *_cautions(runs), *found]
+    lines = dict.fromkeys(line for run in runs for line in (*_of_settings(run), *_of_perturbation(run)))
+    return [*same_functions(runs), *_cautions(runs), *lines]
 
 
 def same_functions(runs: Sequence[Run]) -> list[str]:
@@ -37,12 +37,12 @@ def same_functions(runs: Sequence[Run]) -> list[str]:
 
 def _cautions(runs: Sequence[Run]) -> list[str]:
     """A line for each caution about a measurement of the runs, with its benchmarks."""
-    found: dict[str, dict[str, None]] = {}
+    by_caution: dict[str, dict[str, None]] = {}
     for run in runs:
         benchmark = run.science["benchmark"]
         for caution in cautions(benchmark, run.science["agent"]):
-            found.setdefault(caution.said, {})[benchmark["name"]] = None
-    return [f"benchmark: {', '.join(names)} {said}" for said, names in found.items()]
+            by_caution.setdefault(caution.said, {})[benchmark["name"]] = None
+    return [f"benchmark: {', '.join(names)} {said}" for said, names in by_caution.items()]
 
 
 def _of_settings(run: Run) -> Iterator[str]:

@@ -131,8 +131,8 @@ def runs_named(options: Options, request: Request, sources: Sources, left_out: d
         asked = {group: name for group, name in asked.items() if group not in COMPONENTS or COMPONENTS[group].science}
         pinned = [".".join(place) for place in places_of(swept, parts).values()]
         for with_swept in filled(nodes, parts, swept):
-            for found in sources.found(Combination(hyperparams, parts, with_swept, pinned)):
-                settings = put(found.values, with_swept)
+            for values in sources.found(Combination(hyperparams, parts, with_swept, pinned)):
+                settings = put(values.values, with_swept)
                 chosen = {address: _part(desk, address, option, settings[address]) for address, option in parts.items()}
                 try:
                     desk.check_fit(chosen)
@@ -142,7 +142,7 @@ def runs_named(options: Options, request: Request, sources: Sources, left_out: d
                 check_columns(chosen)
                 count += len(request.numbers)
                 check_count({f"hyperparams={asked['hyperparams']}, and there are more": count})
-                yield from runs_of(chosen, request.numbers, {**asked, **found.asked})
+                yield from runs_of(chosen, request.numbers, {**asked, **values.asked})
 
 
 def _part(desk: Desk, address: str, option: Option, settings: Mapping[str, Any]) -> Part:
@@ -193,18 +193,18 @@ def _check_columns(diagnostics: Mapping[str, Part], parts: Mapping[str, Part]) -
     diagnostic.check_columns(diagnostic.columns_of(built, []), [column.name for column in known.columns])
 
 
-def with_data(found: Resolved, typed: Sequence[str]) -> Resolved:
+def with_data(resolved: Resolved, typed: Sequence[str]) -> Resolved:
     """Without the runs on a preset's benchmarks that lack their data on this machine; a note names these benchmarks.
 
     typed: the command's own words about runs. A typed benchmark stays, and so do all in a dry run. If no benchmark has
     its data, all stay too: training names the missing files. Raises ConfigError.
     """
     named = any(word.partition("=")[0] == "benchmark" for word in typed)
-    if found.settings.dry_run or named or found.runs[0].asked_as[0]["experiment"] is None:
-        return found
-    folder, is_here = data_folder(found.settings.data), dict[str, bool]()
+    if resolved.settings.dry_run or named or resolved.runs[0].asked_as[0]["experiment"] is None:
+        return resolved
+    folder, is_here = data_folder(resolved.settings.data), dict[str, bool]()
     runs = []
-    for run in found.runs:
+    for run in resolved.runs:
         benchmark = json.dumps(run.science["benchmark"], sort_keys=True)
         if benchmark not in is_here:
             subfolder = data_subfolder_of((run.targets["benchmark"], run.science["benchmark"]))
@@ -212,9 +212,9 @@ def with_data(found: Resolved, typed: Sequence[str]) -> Resolved:
         if is_here[benchmark]:
             runs.append(run)
     left = {run.name("benchmark") for run in runs}
-    absent = [name for name in dict.fromkeys(run.name("benchmark") for run in found.runs) if name not in left]
+    absent = [name for name in dict.fromkeys(run.name("benchmark") for run in resolved.runs) if name not in left]
     if not runs or not absent:
-        return found
+        return resolved
     names = f"{', '.join(absent)} left out, as {'their' if len(absent) > 1 else 'its'} data are not in {folder}"
     way_out = "`python -m plasticity_lab.data fetch NAME` brings them; a typed benchmark=… is never left out"
-    return replace(found, runs=runs, notes=[*found.notes, f"benchmark: {names} ({way_out})."])
+    return replace(resolved, runs=runs, notes=[*resolved.notes, f"benchmark: {names} ({way_out})."])

@@ -128,9 +128,9 @@ def search_of(options: Options, preset: Preset, typed: Sequence[str]) -> Search 
             study, rule = _study(options, of_study, requests)
             studies.append(study)
             rules.append(rule)
-    found = Search(studies, rules[0].trials or 0, rules[0], requests[0].settings, [*notes, *options.notes])
-    _check(found)
-    return found
+    search = Search(studies, rules[0].trials or 0, rules[0], requests[0].settings, [*notes, *options.notes])
+    _check(search)
+    return search
 
 
 def _study(options: Options, request: Request, requests: Sequence[Request]) -> tuple[Study, Hyperparams]:
@@ -161,19 +161,19 @@ def _study(options: Options, request: Request, requests: Sequence[Request]) -> t
     return study, rule
 
 
-def _check(found: Search) -> None:
+def _check(search: Search) -> None:
     """Raises ConfigError for a range with values that a component refuses, and for settings that no search supports."""
-    if found.settings.rerun:
+    if search.settings.rerun:
         why = "rerun=true trains finished runs again, and a search chooses its next trials by them"
         raise ConfigError(f"{why}; give it without hyperparams=search, and a trial's values instead of the ranges.")
-    if found.settings.plan_only:
+    if search.settings.plan_only:
         raise ConfigError("plan_only=true plans known runs, and the runs of a search depend on each other.")
-    for study in found.studies:
+    for study in search.studies:
         for values in study.corners:
             study.runs_of(values)
         size = size_of(study.space)
-        if size is not None and found.trials > size:
-            why = f"hyperparams.trials is {found.trials}, and the searched settings have {size} combinations"
+        if size is not None and search.trials > size:
+            why = f"hyperparams.trials is {search.trials}, and the searched settings have {size} combinations"
             raise ConfigError(f"{why}; give hyperparams.trials={size}, or wider ranges.")
 
 

@@ -35,9 +35,9 @@ def settings(values: Mapping[str, Any]) -> Settings:
     for key, folder in (("store", store), ("data", values["data"])):
         if isinstance(folder, str) and not folder.strip():
             raise ConfigError(f"{key} is an empty word; it must be the name of a folder, or null for the usual one.")
-    found = checked(Settings, {**values, "store": store})
-    data = found.data and expanded(found.data).absolute()
-    return found.model_copy(update={"store": expanded(found.store).absolute(), "data": data})
+    command = checked(Settings, {**values, "store": store})
+    data = command.data and expanded(command.data).absolute()
+    return command.model_copy(update={"store": expanded(command.store).absolute(), "data": data})
 
 
 def keys(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -163,12 +163,12 @@ class Searcher:
         runs = []
         for trial in batch.trials:
             if trial.refused is None:
-                found = self.search.studies[trial.study].runs_of(trial.values)
-                if [run.id for run in found] != list(trial.runs):
+                of_trial = self.search.studies[trial.study].runs_of(trial.values)
+                if [run.id for run in of_trial] != list(trial.runs):
                     other = f"The code has changed: trial {words_of(trial.values)} is another run than when proposed"
                     folder = self.store.search_folder(self.search.id)
                     raise ConfigError(f"{other}; without {folder}, the search starts over.")
-                runs += found
+                runs += of_trial
         return merged(runs)
 
     def _ended(self, batch: Batch) -> bool:

@@ -23,11 +23,11 @@ def say_batch(search: Search, batches: Sequence[Batch], number: int) -> None:
     counts: dict[tuple[int, int], list[Study]] = {}
     for at, study in enumerate(search.studies):
         before = len(distinct(_of(batches[:number], at)))
-        if own := len(_of([batches[number]], at)):
-            counts.setdefault((before, own), []).append(study)
-    for (before, own), studies in counts.items():
+        if count := len(_of([batches[number]], at)):
+            counts.setdefault((before, count), []).append(study)
+    for (before, count), studies in counts.items():
         each = " of each study" if len(studies) > 1 else f" of {studies[0].name}" if len(search.studies) > 1 else ""
-        which = f"trial {before + 1}" if own == 1 else f"trials {before + 1} to {before + own}"
+        which = f"trial {before + 1}" if count == 1 else f"trials {before + 1} to {before + count}"
         seeds = f"{counted(studies[0].seeds, 'seed')} each"
         say(f"Search {search.id}: {which} of {search.trials}{each}, {seeds}, by {search.rule.sampler}.")
     for trial in batches[number].trials:

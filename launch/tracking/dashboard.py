@@ -75,9 +75,9 @@ def _curves(declared: Declared) -> Iterator[panels.LinePlot]:
 
 def _summaries(declared: Declared) -> Iterator[panels.BarPlot | panels.ScatterPlot]:
     """Bars for each measure; a measure without a better direction is also plotted against the main metric."""
-    own = [measure for measure in declared.summaries.values() if measure not in EVERY_SUMMARY]
-    yield from map(_bars, own)
-    yield from (_points(measure, declared.summaries[declared.headline]) for measure in own if not measure.better)
+    of_agent = [measure for measure in declared.summaries.values() if measure not in EVERY_SUMMARY]
+    yield from map(_bars, of_agent)
+    yield from (_points(measure, declared.summaries[declared.headline]) for measure in of_agent if not measure.better)
 
 
 def _bars(measure: Measure) -> panels.BarPlot:

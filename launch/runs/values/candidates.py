@@ -80,8 +80,8 @@ class Candidates:
             self._held = _held(records, all_plans(self._store, unreadable=[]))
             self.corrupt = corrupt
         if key not in self._read:
-            found = (self._candidate(record) for record in self._held.get(key, ()))
-            self._read[key] = [candidate for candidate in found if candidate is not None]
+            candidates = (self._candidate(record) for record in self._held.get(key, ()))
+            self._read[key] = [candidate for candidate in candidates if candidate is not None]
         return self._read[key]
 
     def study_of(self, place: Combination, precision: str) -> Study:
@@ -139,9 +139,9 @@ def effective(seeds: Numbers) -> Seeds:
 
 def differing(candidate: Candidate, study: Study) -> dict[str, tuple[Any, Any]]:
     """The differences between a candidate and a place's study: dotted key → the candidate's and the wanted value."""
-    own = {f"{group}.{name}": value for group, each in candidate.settings.items() for name, value in each.items()}
+    selected = {f"{group}.{name}": value for group, each in candidate.settings.items() for name, value in each.items()}
     # Selected settings are compared only if they are typed, and so are in the place's study.
-    theirs = {**{key: value for key, value in own.items() if key in study}, **candidate.study}
+    theirs = {**{key: value for key, value in selected.items() if key in study}, **candidate.study}
     pairs = {key: (theirs.get(key), study.get(key)) for key in sorted(theirs.keys() | study.keys())}
     return {key: (one, other) for key, (one, other) in pairs.items() if one != other}
 

@@ -121,13 +121,13 @@ def blocks(activation: str, name: str, grid: Any) -> list[Block]:
     where = f"activation={activation}: grids.{name}"
     if not isinstance(grid, Mapping) or not grid or set(grid) - set(SOURCES):
         raise ConfigError(f"{where} must list its values by source, under {' or '.join(SOURCES)}.")
-    found = []
+    all_blocks = []
     for content in grid.values():
         for block in content if isinstance(content, list) else [content]:
             if not isinstance(block, Mapping):
                 raise ConfigError(f"{where} must name settings and their values, setting: [value, value].")
-            found.append({_settings(key): _values(where, key, values) for key, values in block.items()})
-    return found
+            all_blocks.append({_settings(key): _values(where, key, values) for key, values in block.items()})
+    return all_blocks
 
 
 def combinations(grid: Iterable[Block], pinned: Collection[str] = ()) -> Iterator[Settings]:

@@ -153,10 +153,10 @@ def best(candidates: Sequence[Candidate], metric: str, better: str = "more") -> 
     values = {}
     for function, by_seed in runs.items():
         values[function] = {seeds: run.summary.get(metric) for seeds, run in by_seed.items()}
-    found = best_setting(values, better)
-    if found is None:
+    winner = best_setting(values, better)
+    if winner is None:
         return None
-    return Winner([runs[found.setting][each] for each in found.seeds], found.mean, found.settings, found.left_out)
+    return Winner([runs[winner.setting][each] for each in winner.seeds], winner.mean, winner.settings, winner.left_out)
 
 
 def _why_not(known: Sequence[Candidate], study: Study, metric: str) -> str:

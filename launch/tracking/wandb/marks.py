@@ -98,11 +98,11 @@ def read_marks(store: Store, pack: str) -> dict[str, list[str]]:
 
 def offline_folders(store: Store) -> dict[str, list[Path]]:
     """Run id → the run's offline folders.  Raises StoreError."""
-    found: dict[str, list[Path]] = {}
+    by_run: dict[str, list[Path]] = {}
     for name in names(store.wandb_folder):
         if name.startswith("offline-run-"):
-            found.setdefault(name.rpartition("-")[2], []).append(store.wandb_folder / name)
-    return found
+            by_run.setdefault(name.rpartition("-")[2], []).append(store.wandb_folder / name)
+    return by_run
 
 
 def uploaded_by_hand(folders: Sequence[Path]) -> bool:
@@ -112,6 +112,6 @@ def uploaded_by_hand(folders: Sequence[Path]) -> bool:
 
 def clear_offline(store: Store, runs: Iterable[str]) -> None:
     """Removes the offline folders of runs."""
-    found = offline_folders(store)
-    for folder in [folder for run in runs for folder in found.get(run, ())]:
+    by_run = offline_folders(store)
+    for folder in [folder for run in runs for folder in by_run.get(run, ())]:
         shutil.rmtree(folder, ignore_errors=True)

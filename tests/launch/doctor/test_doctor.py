@@ -59,7 +59,7 @@ def test_wandb_is_asked_whether_it_answers(stand_in, doctor, server, monkeypatch
     [
         (["partition=gpuu"], "partition gpuu; cpu, gpu, old"),
         (["partition=old"], "Partition old; down"),
-        (["partition=gpu", "timeout_min=240"], "Partition gpu; 2:00:00; hydra.launcher.timeout_min=240"),
+        (["partition=gpu", "timeout_min=240"], "Partition gpu; 2:00:00; 240 minutes; hydra.launcher.timeout_min=120"),
         (["account=mine"], "Account mine"),
         (["timeout_min=3"], "hydra.launcher.timeout_min=3"),
     ],
