@@ -6,7 +6,6 @@ A burst of the bench runs under torch's profiler, which counts each library call
 """
 
 import time
-from collections import Counter
 from collections.abc import Iterable
 
 from torch.profiler import ProfilerActivity, profile
@@ -32,11 +31,12 @@ WARM_UP = 2
 
 def shares(seconds: Iterable[tuple[str, float]]) -> dict[str, float]:
     """The shares of time by kind of call; calls are (name, own time) pairs, and the shares add up to 1."""
-    by_kind = Counter({PRODUCT: 0.0, LOOPS: 0.0, DISPATCH: 0.0})
+    by_kind = dict.fromkeys((PRODUCT, LOOPS, DISPATCH), 0.0)
     for name, of_call in seconds:
         kind = PRODUCT if any(word in name for word in PRODUCTS) else LOOPS if GRAPH in name else DISPATCH
         by_kind[kind] += of_call
-    return {kind: of_kind / by_kind.total() for kind, of_kind in by_kind.items()}
+    total = sum(by_kind.values())
+    return {kind: of_kind / total for kind, of_kind in by_kind.items()}
 
 
 def main() -> int:
