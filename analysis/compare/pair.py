@@ -139,8 +139,8 @@ def _stratified_pairs(differences: Sequence[np.ndarray]) -> Paired:
     error = apart([part])
     if error is None:
         return Paired(n, part.value, reason="no variance in the differences")
-    t, half = part.value / error.error, error.half_width(0.95)
-    return Paired(n, part.value, part.value - half, part.value + half, t, two_sided(t, error.df))
+    t = part.value / error.error
+    return Paired(n, part.value, t, two_sided(t, error.df))
 
 
 def _why_not(groups: Sequence[np.ndarray], least_of: str) -> str | None:

@@ -69,19 +69,10 @@ def _panels(group: Group, column: Column, metrics: Metrics) -> tuple[list[Panel]
         series = Series(head.label, head.name, course.x, course.y, course.n, y_sd=course.sd, runs=course.runs)
         by_body.setdefault(course.body, []).append(series)
     panels = []
+    x_label, y_label = "task" if whole else "steps of the run", with_unit(column.measure.title, column.measure)
     for body, lines in by_body.items():
-        several = f" · {body_name(group.runs[0], body)}" if len(by_body) > 1 else ""
-        panels.append(
-            Panel(
-                title=f"{group.title}{several}",
-                x_label="task" if whole else "steps of the run",
-                y_label=with_unit(column.measure.title, column.measure),
-                series=lines,
-                x_whole=True,
-                band=True,
-                labels=True,
-            )
-        )
+        title = f"{group.title} · {body_name(group.runs[0], body)}" if len(by_body) > 1 else group.title
+        panels.append(Panel(title, x_label, y_label, lines, x_whole=True, band=True, labels=True))
     return panels, _counted(group, column, dict(best), {run for course in courses for run in course.runs})
 
 

@@ -6,11 +6,13 @@ Static pictures, their CSV files and the pages of the report are all made from t
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 from analysis.rows import Row
-from analysis.tables.table import Metrics
 from plasticity_lab.records.measures import Measure
+
+if TYPE_CHECKING:  # to import the tables takes a tenth of a second
+    from analysis.tables.table import Metrics
 
 Marker = Literal["own", "filled", "hollow", "diamond", "triangle", "none"]
 """own: the marker of the activation's style; the others do not depend on the series."""
@@ -26,7 +28,7 @@ class Asked:
     """
 
     rows: Sequence[Row]
-    metrics: Metrics
+    metrics: "Metrics"
     metric: str | None = None
     by: str | None = None
     made: dict[str, Any] = field(default_factory=dict, compare=False)

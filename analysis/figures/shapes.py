@@ -50,7 +50,7 @@ class ActivationCurve:
 
 
 def stored(name: str) -> list[ActivationCurve]:
-    """The stored curves of one of SHAPES; for ACTIVATIONS_FIGURE, of every activation at its default settings."""
+    """The stored curves of one of SHAPES; ACTIVATIONS_FIGURE has every activation at its default settings."""
     content = json.loads((FOLDER / "curves.json").read_bytes())
     return [ActivationCurve(**entry) for entry in content["figures"].get(name, content["defaults"])]
 

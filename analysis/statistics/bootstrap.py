@@ -24,11 +24,9 @@ BLOCK = 2**20
 class Estimate:
     """An aggregate with its interval; arrays (T,) if the aggregate gives several numbers.
 
-    shapes: (seeds, environments) of each arm. Numbers are None if `reason` says why; a single seed gives a value and no
-    interval.
+    Numbers are None if `reason` says why; a single seed gives a value and no interval.
     """
 
-    shapes: tuple[tuple[int, int], ...]
     value: float | np.ndarray | None = None
     low: float | np.ndarray | None = None
     high: float | np.ndarray | None = None
@@ -58,18 +56,17 @@ def bootstrap(
     arms = [np.asarray(scores, dtype=np.float64) for scores in scores_NM]
     if lacking := [arm.shape for arm in arms if arm.ndim != 2]:
         raise ValueError(f"Scores are (seeds, environments); these have the shape {lacking[0]}.")
-    shapes = tuple(arm.shape for arm in arms)
-    if len({environments for _, environments in shapes}) != 1:
-        raise ValueError(f"Arms are compared in the same environments; these have {[*shapes]}.")
+    if len({arm.shape[1] for arm in arms}) != 1:
+        raise ValueError(f"Arms are compared in the same environments; these have {[arm.shape for arm in arms]}.")
     if not all(arm.size and np.isfinite(arm).all() for arm in arms):
-        return Estimate(shapes, reason="a score that is missing or not finite")
+        return Estimate(reason="a score that is missing or not finite")
     value = _plain(aggregate(*arms))
     if min(len(arm) for arm in arms) < 2:
-        return Estimate(shapes, value, reason="one seed leaves nothing to draw from")
+        return Estimate(value, reason="one seed leaves nothing to draw from")
     drawn = np.concatenate([aggregate(*block) for block in resampled(arms, name, replicates or REPLICATES, seed or 0)])
     tail = 50 * (1 - level)
     low, high = np.percentile(drawn, [tail, 100 - tail], axis=0)
-    return Estimate(shapes, value, _plain(low), _plain(high))
+    return Estimate(value, _plain(low), _plain(high))
 
 
 def resampled(

@@ -37,7 +37,7 @@ class Interval:
     """A number with its interval. Numbers are None if `reason` says why; a single run gives a value and no interval.
 
     method: the interval's method. runs: the number of runs of each task; if two arms are compared, first those for the
-    first arm, then those for the second. infinite: the number of infinite values.
+    first arm, then those for the second.
     """
 
     value: float | None
@@ -45,7 +45,6 @@ class Interval:
     high: float | None
     method: Method
     runs: tuple[int, ...]
-    infinite: int = 0
     reason: str | None = None
 
     @property
@@ -81,18 +80,16 @@ def interval(
     return _by_student(found, [part], rows)
 
 
-def difference(ours_NM: np.ndarray, theirs_KM: np.ndarray, of: str = "mean", rows: Rows = "apart") -> Interval:
+def difference(ours_NM: np.ndarray, theirs_KM: np.ndarray, of: str = "mean") -> Interval:
     """Our aggregate minus their aggregate, for two arms with the same tasks and separate runs.
 
     For means on one task this is the interval of Welch's test.  Raises ValueError as `interval` does, and if the arms
     have different numbers of tasks.
     """
-    return _of_two(ours_NM, theirs_KM, rows, lambda *arms: [AGGREGATES[of](arm) for arm in arms])
+    return _of_two(ours_NM, theirs_KM, lambda *arms: [AGGREGATES[of](arm) for arm in arms])
 
 
-def improvement_interval(
-    ours_NM: np.ndarray, theirs_KM: np.ndarray, rows: Rows = "apart", level: float = 0.95
-) -> Interval:
+def improvement_interval(ours_NM: np.ndarray, theirs_KM: np.ndarray, level: float = 0.95) -> Interval:
     """The probability that a run of ours beats one of theirs on the same task, averaged over tasks; a tie is half.
 
     The contribution of a run is the part of the other arm that it beats: DeLong's variance, with the degrees of freedom
@@ -100,13 +97,12 @@ def improvement_interval(
 
     Source: Brunner and Munzel 2000; Agarwal et al. 2021 for the average.  Raises ValueError as `difference` does.
     """
-    return _of_two(ours_NM, theirs_KM, rows, _wins, replace(STUDENT, level=level))
+    return _of_two(ours_NM, theirs_KM, _wins, replace(STUDENT, level=level))
 
 
 def _of_two(
     ours_NM: np.ndarray,
     theirs_KM: np.ndarray,
-    rows: Rows,
     parts_of: Callable[[Tasks, Tasks], list[Contributions]],
     method: Method = STUDENT,
 ) -> Interval:
@@ -114,12 +110,11 @@ def _of_two(
     theirs, second = _sorted(theirs_KM, method)
     if len(first.runs) != len(second.runs):
         raise ValueError(f"Arms are compared on the same tasks; these have {len(first.runs)} and {len(second.runs)}.")
-    runs, infinite = first.runs + second.runs, first.infinite + second.infinite
-    found = replace(first, runs=runs, infinite=infinite, reason=first.reason or second.reason)
+    found = replace(first, runs=first.runs + second.runs, reason=first.reason or second.reason)
     if ours is None or theirs is None:
         return found
     parts = parts_of(ours, theirs)
-    return _by_student(replace(found, value=parts[0].value - parts[1].value), parts, rows)
+    return _by_student(replace(found, value=parts[0].value - parts[1].value), parts, "apart")
 
 
 def _wins(ours: Tasks, theirs: Tasks) -> list[Contributions]:
@@ -146,7 +141,7 @@ def _sorted(values_NM: np.ndarray, method: Method) -> tuple[list[np.ndarray] | N
         reason = "no runs" if not runs or max(runs) == 0 else f"{runs.count(0)} of {len(runs)} tasks have no run"
     elif infinite:
         reason = f"{infinite} of {sum(runs)} values are infinite"
-    return (None if reason else tasks), Interval(None, None, None, method, runs, infinite, reason)
+    return (None if reason else tasks), Interval(None, None, None, method, runs, reason)
 
 
 def _by_student(found: Interval, parts: Sequence[Contributions], rows: Rows) -> Interval:

@@ -18,15 +18,10 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True)
 class Paired:
-    """The number of pairs, the mean difference with its 95 % interval, t and two-sided p.
-
-    Numbers are None if `reason` says why.
-    """
+    """The number of pairs, the mean difference, t and two-sided p; numbers are None if `reason` says why."""
 
     n: int
     difference: float | None = None
-    low: float | None = None
-    high: float | None = None
     t: float | None = None
     p: float | None = None
     reason: str | None = None
@@ -45,10 +40,6 @@ def paired(ours: Values, theirs: Values) -> Paired:
         reason = "no variance in the differences"
     if reason:
         return Paired(n, reason=reason)
-    import scipy.special  # slow to import; see `welch`
-
-    differences, tail = a - b, (1 - 0.95) / 2
-    mean, error = float(differences.mean()), math.sqrt(variance(differences) / n)
-    low, high = (float(scipy.special.stdtrit(n - 1, p)) * error + mean for p in (tail, 1 - tail))
+    mean, error = float((a - b).mean()), math.sqrt(variance(a - b) / n)
     t = mean / error
-    return Paired(n, mean, low, high, t, two_sided(t, n - 1))
+    return Paired(n, mean, t, two_sided(t, n - 1))

@@ -5,11 +5,11 @@ are the same, one still has the luckiest seeds. `selection_bias` chooses on half
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -19,35 +19,25 @@ SPLITS = 1000
 """The most splits of the seeds that are tried: all of them up to 12 seeds, C(12, 6) = 924."""
 
 
-class Ordered(Hashable, Protocol):
-    """A key that can be sorted."""
-
-    def __lt__(self, other: Any, /) -> bool:
-        """Whether this one comes first."""
-        ...
-
-
-Setting = TypeVar("Setting", bound=Ordered)
-Seed = TypeVar("Seed", bound=Ordered)
-Results = Mapping[Setting, Mapping[Seed, float | None]]
-"""Setting → seed → value; None, or not finite, if the run diverged or lacks the value."""
+Results = Mapping[Any, Mapping[Any, float | None]]
+"""Setting → seed → value; None, or not finite, if the run diverged or lacks the value. Both keys can be sorted."""
 
 
 @dataclass(frozen=True)
-class Best(Generic[Setting, Seed]):
+class Best:
     """The best setting with its mean over the seeds that it was chosen on.
 
     settings: the number of compared settings. left_out: the number of other settings; they lack some of these seeds.
     """
 
-    setting: Setting
+    setting: Any
     mean: float
-    seeds: Sequence[Seed]
+    seeds: Sequence[Any]
     settings: int
     left_out: int
 
 
-def best_setting(results: Results[Setting, Seed], better: str = "more") -> Best[Setting, Seed] | None:
+def best_setting(results: Results, better: str = "more") -> Best | None:
     """The setting with the best mean over seeds; None if no setting has a value on all of them.
 
     better: "less" if the lowest mean is best, otherwise the highest. Among equal means the first setting by name wins,
@@ -67,14 +57,14 @@ def best_setting(results: Results[Setting, Seed], better: str = "more") -> Best[
     return Best(winner, means[winner], seeds, len(compared), len(results) - len(compared))
 
 
-def compared_on(results: Results[Setting, Seed]) -> tuple[list[Seed], list[Setting]]:
+def compared_on(results: Results) -> tuple[list[Any], list[Any]]:
     """The seeds used to compare settings, and the settings that have all these seeds; both sorted.
 
     Settings are compared on the same seeds. The set of seeds is chosen that compares the most runs; among equal sets,
     the one with the most seeds. A setting that diverged on one of the seeds is compared but cannot win.
     """
 
-    def having(seeds: frozenset[Seed]) -> list[Setting]:
+    def having(seeds: frozenset[Any]) -> list[Any]:
         return sorted(setting for setting, by_seed in results.items() if seeds <= by_seed.keys())
 
     choices = sorted({frozenset(by_seed) for by_seed in results.values()}, key=sorted)

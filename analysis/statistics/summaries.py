@@ -48,15 +48,11 @@ def variance(values: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class MeanSD:
-    """The number of values, their mean and sample standard deviation (divisor n − 1).
-
-    A number that does not exist is None, and `reason` says why.
-    """
+    """The number of values, their mean and sample standard deviation (divisor n − 1); None if it does not exist."""
 
     n: int
     mean: float | None = None
     sd: float | None = None
-    reason: str | None = None
 
 
 def mean_sd(values: Values) -> MeanSD:
@@ -66,12 +62,10 @@ def mean_sd(values: Values) -> MeanSD:
     """
     array = sample(values)
     n = len(array)
-    if not n:
-        return MeanSD(n, reason="no values")
-    if not np.isfinite(array).all():
-        return MeanSD(n, reason="a value that is not finite")
+    if not n or not np.isfinite(array).all():
+        return MeanSD(n)
     if n == 1:
-        return MeanSD(n, float(array[0]), reason="one value has no SD")
+        return MeanSD(n, float(array[0]))
     if constant(array):
         return MeanSD(n, float(array[0]), 0.0)
     return MeanSD(n, float(array.mean()), float(array.std(ddof=1)))

@@ -47,12 +47,10 @@ def build(table: Table[Result], rows: Sequence[Row], metric_name: str | None = N
     if not selections and table.cell:
         return [_result(table, {}, [], name) for name in ([metric_name] if metric_name else [table.cell, *table.also])]
     order = {name: place for place, name in enumerate((table.cell, *table.also))}
-    results = []
-    for selected in sorted(selections, key=lambda selected: (order.get(selected[0], -1), selected)):
-        runs = selections[selected]
-        selection = {group: getattr(runs[0], group) for group in groups}
-        results.append(_result(table, selection, runs, selected[0]))
-    return results
+    return [
+        _result(table, dict(zip(groups, options, strict=True)), selections[name, *options], name)
+        for name, *options in sorted(selections, key=lambda selected: (order.get(selected[0], -1), selected))
+    ]
 
 
 def _result(table: Table[Result], selection: Mapping[str, str], rows: Sequence[Row], metric_name: str) -> Result:

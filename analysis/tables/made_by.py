@@ -54,11 +54,14 @@ MACHINE: Mapping[str, Callable[[Made], str | None]] = {
 
 Precision is not among them: it is a setting, and splits columns.
 """
+READ = ("commit", "code", "dirty", "data", "data_part", "mode", "device")
+"""The parts of the provenance that these facts read, in addition to the version of torch and the classes."""
 
 
 def mixed(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
     """Differences in how these runs were computed: data, own code, mode or device → value → number of runs."""
-    counts = {name: _counts(rows, read) for name, read in MACHINE.items()}
+    made = _different(rows)
+    counts = {name: _counts(made, read) for name, read in MACHINE.items()}
     return {name: dict(of_value) for name, of_value in counts.items() if len(of_value) > 1}
 
 
@@ -68,7 +71,8 @@ def made_lines(rows: Sequence[Row], mixes: Mapping[str, Mapping[str, Mapping[str
     mixes: the name of a mean → `mixed` of its runs.
     """
     done = [row for row in {row.run: row for row in rows}.values() if row.status == "done"]
-    counts = {name: _counts(done, read) for name, read in {**CODE, **MACHINE}.items() if name != "data"}
+    made = _different(done)
+    counts = {name: _counts(made, read) for name, read in {**CODE, **MACHINE}.items() if name != "data"}
     counts["precision"] = Counter(row.study["precision"] for row in done if "precision" in row.study)
     words = [_said(name, of_value) for name, of_value in counts.items() if of_value]
     lines = [f"Computed by {', '.join(words)}."] if words else []
@@ -86,8 +90,25 @@ def made_lines(rows: Sequence[Row], mixes: Mapping[str, Mapping[str, Mapping[str
     return lines
 
 
-def _counts(rows: Iterable[Row], read: Callable[[Made], str | None]) -> Counter[str]:
-    return Counter(word for row in rows if (word := read(row.provenance)))
+def _different(rows: Iterable[Row]) -> list[tuple[Made, int]]:
+    """The provenances of the rows that differ in a fact of `CODE` or `MACHINE`, each with its number of rows.
+
+    A caption describes thousands of rows, and most have one provenance.
+    """
+    found: dict[tuple[Any, ...], tuple[Made, int]] = {}
+    for row in rows:
+        made, classes = row.provenance, row.provenance.get("classes")
+        place = (*map(made.get, READ), _torch(made), str(classes) if classes else None)
+        found[place] = made, found[place][1] + 1 if place in found else 1
+    return list(found.values())
+
+
+def _counts(different: Iterable[tuple[Made, int]], read: Callable[[Made], str | None]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for made, many in different:
+        if word := read(made):
+            counts[word] += many
+    return counts
 
 
 def _other_code(part: Made, later: Made) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from analysis.asked import TRAINING
 from analysis.conf import has
 from analysis.names import NAMES, display
 from analysis.tables.result import Cell, Heading, Result
@@ -10,7 +11,6 @@ from analysis.tables.table import Table
 NOT_HERE = "not in this version"
 OWN_FOLDER = "--config-dir FOLDER"
 """The option that names the folder of outside options; the user fills in the path."""
-TRAINING = "python -m plasticity_lab.main"
 DEFAULTS = {"protocol": "as_published", "schedule": "full", "hyperparams": "default", "intervention": "none"}
 """Options that a command need not name."""
 SEEDS = tuple(range(5))

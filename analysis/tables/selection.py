@@ -113,7 +113,7 @@ def _selected(
     measure: Measure,
     of_setting: Mapping[str, Sequence[Row]],
     results: Mapping[str, Mapping[tuple[int, int], float | None]],
-    best: Best[str, tuple[int, int]],
+    best: Best,
     stopped: int,
 ) -> Selected:
     rows = [row for same in of_setting.values() for row in same]

@@ -16,14 +16,6 @@ from tests.helpers.built_tables import built, by_label, column
 from tests.helpers.made_up_agent import PLAYER
 
 
-def test_a_cell_is_mean_and_sample_sd_in_percent_over_seeds(seeds):
-    cell = column(built(seeds("relu", [0.7, 0.8, 0.9])))["ReLU"]
-    assert cell.mean == pytest.approx(80)
-    assert cell.sd == pytest.approx(10)
-    assert (cell.n, cell.expected) == (3, 3)
-    assert cell.beside == {"gap": 0.01, "parameters": 17610, "seconds": 2.5}
-
-
 def test_the_best_is_bold_and_tested_against_the_next(seeds):
     values = {"relu": [0.50, 0.51, 0.52], "tanh": [0.70, 0.71, 0.72], "rrelu": [0.80, 0.81, 0.83]}
     cells = column(built([record for name in values for record in seeds(name, values[name])]))

@@ -59,12 +59,9 @@ def test_forward_transfer_is_there_where_classes_were_trained_before(tmp_path, r
     assert "FWT 20.00" in "\n".join(drawing_of(store).caption)
 
 
-def test_what_is_not_defined_is_not_asked_for(split, capsys):
+def test_a_metric_that_is_not_defined_is_refused_and_a_run_whose_metrics_are_gone_is_not_in_the_mean(split, capsys):
     assert main(["table", "headline", "--metric", "fwt", "--store", str(split.root)]) == 1
     assert "'fwt' is not defined for these runs" in capsys.readouterr().err
-
-
-def test_a_run_whose_metrics_are_gone_is_not_in_the_mean(split):
     found, _ = rows_in(split.root)
     split.metrics(found[0].run).unlink()
     lines = list(csv.DictReader(io.StringIO(csv_text(drawing_of(split)))))

