@@ -32,31 +32,9 @@ def early_warning(asked: Asked) -> Drawing:
     panels: list[Panel] = []
     never: list[str] = []
     for group in found:
-        columns = _columns(group)
-        title_of = {column.name: column.measure.title for column in columns}
-        series: list[Series] = []
-        first: dict[str, int] = {}
-        stays: list[str] = []
-        for head, rows in group.done.items():
-            if not rows:
-                continue
-            runs = [row.run for row in rows]
-            left = left_at(asked.metrics, runs, columns)
-            moved = [(at, title_of[name]) for name, at in left.items() if at is not None]
-            for at, title in moved:
-                first[title] = min(at, first.get(title, at))
-            x, y = [at for at, _ in moved], [title for _, title in moved]
-            series.append(
-                Series(head.label, head.name, x, y, [len(runs)] * len(x), runs=runs, joined=False, marker="own")
-            )
-            if names := [title_of[name] for name, at in left.items() if at is None]:
-                stays.append(f"Never outside, {head.label}: {', '.join(names)}.")
-        if first:
-            never += stays
-            titles = [title for title in dict.fromkeys(title_of.values()) if title in first]
-            order = sorted(titles, key=lambda title: first[title])  # the measure that changes first is at the top
-            label = "first task outside the usual range"
-            panels.append(Panel(group.title, label, "", series, categories=order, x_whole=True))
+        panel, stays = _panel(group, asked.metrics)
+        panels += [panel] if panel else []
+        never += stays
     if not panels:
         raise ConfigError(
             f"No measure of a finished run leaves the range of its first {FIRST} tasks, or no run has more tasks."
@@ -66,6 +44,33 @@ def early_warning(asked: Asked) -> Drawing:
         f"its mean over the first {FIRST} tasks; the standard deviation is over these {FIRST} means."
     )
     return Drawing("early_warning", "What moves first", panels, [*caption(found, asked.rows, said), *never])
+
+
+def _panel(group: Group, metrics: Metrics) -> tuple[Panel | None, list[str]]:
+    """The panel of a group, None if no measure leaves its range; and sentences on the measures that never leave it."""
+    columns = _columns(group)
+    title_of = {column.name: column.measure.title for column in columns}
+    series: list[Series] = []
+    first: dict[str, int] = {}
+    stays: list[str] = []
+    for head, rows in group.done.items():
+        if not rows:
+            continue
+        runs = [row.run for row in rows]
+        left = left_at(metrics, runs, columns)
+        moved = [(at, title_of[name]) for name, at in left.items() if at is not None]
+        for at, title in moved:
+            first[title] = min(at, first.get(title, at))
+        x, y = [at for at, _ in moved], [title for _, title in moved]
+        series.append(Series(head.label, head.name, x, y, [len(runs)] * len(x), runs=runs, joined=False, marker="own"))
+        if names := [title_of[name] for name, at in left.items() if at is None]:
+            stays.append(f"Never outside, {head.label}: {', '.join(names)}.")
+    if not first:
+        return None, []
+    titles = [title for title in dict.fromkeys(title_of.values()) if title in first]
+    order = sorted(titles, key=lambda title: first[title])  # the measure that changes first is at the top
+    label = "first task outside the usual range"
+    return Panel(group.title, label, "", series, categories=order, x_whole=True), stays
 
 
 def left_at(metrics: Metrics, runs: Sequence[str], columns: Sequence[Column]) -> Left:

@@ -53,9 +53,8 @@ def report(
     runs = sorted(one_each(rows), key=_as_asked)
     parts = sections(rows, metrics)
     captions = [figure.caption for part in parts for figure in part.figures if figure.charts]
-    alike: list[str] = []  # sentences below every figure, if there are several
-    if len(captions) > 1:
-        alike = [sentence for sentence in captions[0] if all(sentence in caption for caption in captions)]
+    several = captions if len(captions) > 1 else [[]]  # a single figure keeps all its sentences
+    alike = [sentence for sentence in several[0] if all(sentence in caption for caption in several)]
     parts += searches
     curves = curves_payload(runs, metrics)
     shown = {

@@ -80,19 +80,17 @@ class Compared:
 
 @dataclass(frozen=True)
 class Share:
-    """The number of computed cells of a table, over several seeds or one seed, and how many are close to the paper's.
+    """The number of computed cells, and how many are close to the paper's.
 
-    several: whether the cells are over several seeds. within_sds: the number within two pooled SDs; None for one seed.
-    within: the numbers within one and within three points. not_told_apart: the number not significantly different from
-    the paper's by Welch's test (p ≥ 0.05); None for one seed.
+    within_sds: the number within two pooled SDs. within: the numbers within one and within three points.
+    not_told_apart: the number not significantly different from the paper's by Welch's test (p ≥ 0.05). A cell of one
+    seed has no SD and no test.
     """
 
-    table: str
-    several: bool
     computed: int
-    within_sds: int | None
+    within_sds: int
     within: tuple[int, ...]
-    not_told_apart: int | None = None
+    not_told_apart: int
 
 
 @dataclass(frozen=True)
@@ -183,21 +181,13 @@ def _best(file: str, **names: str) -> Mapping[str, str]:
     return next(line for line in lines if names.items() <= line.items())
 
 
-def shares(cells: Sequence[Compared]) -> list[Share]:
-    """For each table, one share for its cells over several seeds and one for its cells of one seed, if it has any."""
-    groups = grouped(cells, lambda cell: (cell.table, cell.sd is not None))
-    return [share(table, several, group) for (table, several), group in groups.items()]
-
-
-def share(table: str, several: bool, cells: Sequence[Compared]) -> Share:
-    """The share of the given cells; either all are over several seeds, or all are of one seed."""
+def share(cells: Sequence[Compared]) -> Share:
+    """The share of the given cells."""
     return Share(
-        table,
-        several,
         len(cells),
-        sum(cell.within_sds for cell in cells) if several else None,
+        sum(cell.within_sds for cell in cells),
         tuple(sum(abs(cell.apart) <= points for cell in cells) for points in POINTS),
-        sum(cell.p is not None and cell.p >= LEVEL for cell in cells) if several else None,
+        sum(cell.p is not None and cell.p >= LEVEL for cell in cells),
     )
 
 

@@ -18,8 +18,8 @@ from analysis.reproduction.cells import (
     printed,
     ranks,
     share,
-    shares,
 )
+from analysis.rows import grouped
 from analysis.tables.listing import NOTHING
 
 NOT_MEASURED = {
@@ -44,8 +44,7 @@ def printed_cells() -> dict[str, int]:
 
 def headline(cells: Sequence[Compared]) -> str:
     """The reproduction in one sentence."""
-    total = share("", True, [cell for cell in cells if cell.sd is not None])
-    alone = share("", False, [cell for cell in cells if cell.sd is None])
+    total, alone = (share([cell for cell in cells if (cell.sd is None) == one]) for one in (False, True))
     words = (
         f"{len(cells)} of {sum(printed_cells().values())} printed cells are computed. Among the {total.computed} over "
         f"several seeds, {total.within_sds} lie within two pooled SDs, {total.within[0]} within one point, "
@@ -82,12 +81,11 @@ def text(cells: Sequence[Compared], markdown: bool = False) -> str:
 
 
 def _shares(cells: Sequence[Compared]) -> Iterable[list[object]]:
-    all_shares = shares(cells)
+    groups = grouped(cells, lambda cell: (cell.table, "one" if cell.sd is None else "several"))
     for table, count in printed_cells().items():
-        of_table = [near for near in all_shares if near.table == table]
-        for near in of_table:
-            seeds, counts = "several" if near.several else "one", (near.within_sds, near.not_told_apart)
-            shown = [NOTHING if number is None else number for number in counts]
+        of_table = {seeds: share(group) for (name, seeds), group in groups.items() if name == table}
+        for seeds, near in of_table.items():
+            shown = [NOTHING] * 2 if seeds == "one" else [near.within_sds, near.not_told_apart]
             yield [table, count, near.computed, seeds, *shown, *near.within]
         if not of_table:
             yield [table, count, 0, *[NOTHING] * 5]

@@ -66,10 +66,3 @@ def test_a_mistake_is_answered_in_a_sentence(store, capsys, words, parts):
     assert said.count("\n") == 1
     for part in parts:
         assert part in said
-
-
-def test_a_comparison_is_drawn_again_from_its_json(store, tmp_path):
-    assert main(["compare", "--store", str(store.root)]) == 0
-    file = store.root / "tables" / "compare_activation_figure.json"
-    assert main(["figure", str(file), "--width", "3.5", "--no-caption", "--out", str(tmp_path)]) == 0
-    assert inches((tmp_path / "compare_activation_figure.svg").read_text()) == pytest.approx(3.5)

@@ -7,7 +7,7 @@ import scipy.stats
 
 from analysis.check_paper.command import findings, summary
 from analysis.reported.reported import Published
-from analysis.reproduction.cells import Compared, compared, misses, ranks, share, shares
+from analysis.reproduction.cells import Compared, compared, misses, ranks, share
 from analysis.reproduction.command import headline, printed_cells, text
 from tests.docs.pages import ROOT
 
@@ -29,13 +29,13 @@ CELLS = [
 
 def test_nearness_and_welchs_answer_by_hand():
     assert [each.within_sds for each in CELLS] == [True, False, True, False, False]
-    several, one = shares(CELLS)
+    several, one = share(CELLS[:4]), share(CELLS[4:])
     assert (several.computed, several.within_sds, several.within) == (4, 2, (2, 3))
-    assert (one.several, one.computed, one.within_sds, one.within) == (False, 1, None, (0, 1))
+    assert (one.computed, one.within_sds, one.within) == (1, 0, (0, 1))
     assert [each.activation for each in misses(CELLS)] == ["selu", "celu"], "the worst first"
     # t = 2 / √(4/5 + 4/5) = 1.58 with 8 degrees of freedom, whose 97.5 % quantile is 2.31; 5 / √(0.02/5) is far beyond.
     assert CELLS[2].p == pytest.approx(2 * scipy.stats.t.sf(2 / 1.6**0.5, 8))
-    assert (several.not_told_apart, one.not_told_apart) == (2, None), "relu: t = 0.4 / √(0.25/5) = 1.79; elu: 3.58"
+    assert (several.not_told_apart, one.not_told_apart) == (2, 0), "relu: t = 0.4 / √(0.25/5) = 1.79; elu: 3.58"
 
 
 def test_ranks_are_spearmans_over_a_column_of_one_intervention():
@@ -101,8 +101,7 @@ def test_nothing_measured_is_said_so(tmp_path):
 def test_the_readme_and_its_page_quote_what_the_commands_say():
     """The numbers, each with the word behind it; the sentences around them may change."""
     cells, printed = compared(), printed_cells()
-    near = share("", True, [each for each in cells if each.sd is not None])
-    one = share("", False, [each for each in cells if each.sd is None])
+    near, one = (share([each for each in cells if (each.sd is None) == alone]) for alone in (False, True))
     computed = {name: sum(each.table == name for each in cells) for name in printed}
     readme = " ".join((ROOT / "README.md").read_text().split())
     (said,) = re.findall(r"\d+ of \d+ printed cells are computed .*? one seed, [^.]*", readme)
