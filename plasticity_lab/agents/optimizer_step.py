@@ -136,6 +136,23 @@ def _rule_inputs(
     )
 
 
+def trained(optimizer: Optimizer, state: State, learned: Tensors, gradients: Tensors, inputs: UpdateInputs) -> State:
+    """The intervention's state after a step of the entries that it learns (see `Intervention.learned`).
+
+    learned: these entries. gradients: theirs. Their moments are entries "<moment> of <entry>".
+    """
+    entries = {name: value.clone() for name, value in learned.items()}
+    moments = {kind: {name: state[of_moment(kind, name)].clone() for name in learned} for kind in optimizer.moments}
+    optimizer.update(entries, gradients, moments, inputs.settings["optimizer"], inputs.corrections)
+    changed = {of_moment(kind, name): value for kind, values in moments.items() for name, value in values.items()}
+    return {**state, **entries, **changed}
+
+
+def of_moment(kind: str, entry: str) -> str:
+    """The name of a moment of an entry that an intervention learns, in the intervention's state."""
+    return f"{kind} of {entry}"
+
+
 def by_owner(inputs: UpdateInputs) -> tuple[tuple[bool, Tensors], tuple[bool, Tensors]]:
     """The corrections for shared parameters (False), and for parameters of the active environment alone (True)."""
     of_body = {name.removeprefix(OF_BODY): row for name, row in inputs.corrections.items() if name.startswith(OF_BODY)}

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.optimizer_step import BY_STEP, OF_BODY, OF_RULE, TrainState, UpdateInputs
+from plasticity_lab.agents.optimizer_step import BY_STEP, OF_BODY, OF_RULE, TrainState, UpdateInputs, of_moment
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.target_network import TargetNetwork
 from plasticity_lab.agents.update import Loss, example_losses
@@ -78,7 +78,7 @@ class PackedNetwork:
         # Updates since the moments were last reset (Adam's t), for shared parameters and for each environment's.
         self._moments_updates, self._body_updates = 0, dict[str, int]()
         everything = Now(model, self.parameters, self.settings["intervention"], {}, self.moments, seeds=self.seeds)
-        self.kept = self.intervention.start(everything)
+        self.kept = self._with_moments(self.intervention.start(everything))
         if self.intervention.ages(self.kept):
             own = self.settings["optimizer"]
             self.settings[BY_STEP] = self.optimizer.corrections(own, 1, self.optimizer.settled(own))
@@ -189,7 +189,7 @@ class PackedNetwork:
         if self.optimizer.reset == "task":
             self.moments, self._moments_updates = self.optimizer.start(self.parameters), 0
             self.rule = self.optimizer.start_state(self.parameters)
-            self.kept = self.intervention.moments_begun(self.kept)
+            self.kept = self._with_moments(self.intervention.moments_begun(self.kept))
             self._body_updates = {}
 
     def of_intervention(self) -> dict[str, NDArray[Any]]:
@@ -248,7 +248,7 @@ class PackedNetwork:
         for kind, fresh in self.optimizer.start(parameters).items():
             for name, value in fresh.items():
                 moments[kind][name].copy_(value)
-        self.kept, self._moments_updates = self.intervention.moments_begun(self.kept), 0
+        self.kept, self._moments_updates = self._with_moments(self.intervention.moments_begun(self.kept)), 0
         if self.body is not None:
             self._body_updates[self.body] = 0
 
@@ -258,6 +258,13 @@ class PackedNetwork:
         for kind, fresh in self.optimizer.start_state(parameters).items():
             for name, value in fresh.items():
                 rule[kind][name].copy_(value)
+
+    def _with_moments(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The intervention's state with moments of zero for the entries that it learns."""
+        learned = {name: state[name] for name in self.intervention.learned}
+        started = self.optimizer.start(learned)
+        moments = {of_moment(kind, name): value for kind, of in started.items() for name, value in of.items()}
+        return {**state, **moments}
 
     def _now(self, **more: Any) -> Now:
         parameters, moments, kept, _ = self.train_state

@@ -109,6 +109,14 @@ class Parts(Generic[AnyBenchmark]):
         """Each run's intervention; several are composed into one."""
         return cast(Sequence[Intervention], self.components["intervention"])
 
+    def operations(self, size: int, forward: int) -> int:
+        """Operations of an update besides those of its loss: the optimizer's beyond Adam's, and the forward passes of
+        the intervention.
+
+        size: parameters of the network. forward: operations of a forward pass of the batch.
+        """
+        return self.optimizers[0].operations * size + self.interventions[0].forwards * forward
+
     @property
     def copies(self) -> int:
         """Memory of intervention and optimizer beyond one copy and two moments, in copies of all parameters."""

@@ -4,6 +4,7 @@ Legend: K runs, * any shape.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -15,11 +16,12 @@ from plasticity_lab.agents.optimizer_step import (
     UpdateInputs,
     by_owner,
     optimizer_step_of,
+    trained,
 )
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.interventions.now import Now, State, Tensors
-from plasticity_lab.kernels.through import ThroughKernels, prepare
+from plasticity_lab.kernels.through import ThroughKernels, prepare, through
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import uniforms
 from plasticity_lab.stacking.linear import StackedLinear
@@ -36,12 +38,14 @@ class LossOutput(NamedTuple):
     hidden: the activations, unit → (K, ...), as returned by `Model.forward`, together with the network's auxiliary
         losses. The update adds those losses to the total.
     weights: weights of the batch's rows, (B,), as in `Now.weights`; None if all rows are examples.
+    outputs: the network's outputs for the batch, name → (K, B, O), for interventions that watch them.
     """
 
     total: Tensor
     measured: Tensors
     hidden: Tensors
     weights: Tensor | None = None
+    outputs: Tensors = {}
 
 
 Loss = Callable[[Tensors, Settings, Tensors], LossOutput]
@@ -87,6 +91,7 @@ def update_of(
     clip: Clip | None = None,
     kernels: bool = False,
     examples: str | None = None,
+    body: str | None = None,
 ) -> Update:
     """The update as a function of tensors alone: (train state, inputs, batch) → (the intervention's next state, the
     loss's measurements).
@@ -94,6 +99,7 @@ def update_of(
     kernels: whether our own kernels compute linear layers.
     examples: the batch entry, (K, B, ...), that passes through each layer once; None if no entry does. With kernels, a
         kernel then also takes the optimizer step of linear layers, unless other parts need their gradients.
+    body: the environment of the batch; None if there is only one.
     """
     optimize = optimizer_step_of(model, optimizer, intervention)
     once = examples is not None and model.network.rows_are_examples
@@ -104,16 +110,25 @@ def update_of(
     tapped = layers if fused else []
     names = {f"{layer.name}.{part}" for layer in tapped for part in ("weight", "bias")}
 
+    def watched(output: LossOutput, inputs: UpdateInputs, batch: Tensors) -> dict[str, Any]:
+        """The fields of `Now` for a penalty that watches outputs."""
+        assert examples is not None, "the agent provides OUTPUTS without a batch that passes through the network once"
+        forward = partial(_forward, model, inputs.settings["activation"], body, kernels)
+        hidden, x = _activations(model, output), batch[examples]
+        return {"x": x, "outputs": output.outputs, "hidden": hidden, "weights": output.weights, "forward": forward}
+
     def total(
-        parameters: Tensors, taps: Tensors, train: TrainState, inputs: UpdateInputs, batch: Tensors
+        parameters: Tensors, taps: Tensors, learned: Tensors, train: TrainState, inputs: UpdateInputs, batch: Tensors
     ) -> tuple[Tensor, tuple[Tensors, Tensors, Tensors, Tensors]]:
         parameters = {**train.parameters, **parameters}
-        through = ThroughKernels(parameters, taps) if kernels else parameters
-        output = loss(through, inputs.settings, batch)
+        layered = ThroughKernels(parameters, taps) if kernels else parameters
+        output = loss(layered, inputs.settings, batch)
         now = _now(model, parameters, train, inputs)
+        if intervention.watches_outputs:
+            now = now._replace(state={**train.state, **learned}, **watched(output, inputs, batch))
         hidden = _activations(model, output) if intervention.watches_units else {}
         rows = {} if output.weights is None else {"weights": output.weights}
-        layer_inputs = through.given if isinstance(through, ThroughKernels) else {}
+        layer_inputs = layered.given if isinstance(layered, ThroughKernels) else {}
         total = output.total.sum() + intervention.penalty(now).sum()
         for name in model.losses:
             total = total + output.hidden[name].sum()
@@ -130,8 +145,11 @@ def update_of(
                 if f"{layer.name}.weight" in train.parameters
             }
         )
-        gradients_of = torch.func.grad(total, argnums=(0, 1), has_aux=True)
-        (gradients, deltas), (measured, hidden, rows, layer_inputs) = gradients_of(others, taps, train, inputs, batch)
+        learned = {name: train.state[name] for name in intervention.learned}
+        gradients_of = torch.func.grad(total, argnums=(0, 1, 2), has_aux=True)
+        (gradients, deltas, of_learned), (measured, hidden, rows, layer_inputs) = gradients_of(
+            others, taps, learned, train, inputs, batch
+        )
         if clip is not None:
             gradients = clip(gradients, inputs.settings["agent"])
         before = {name: value.clone() for name, value in train.parameters.items()} if intervention.needs_step else {}
@@ -142,12 +160,21 @@ def update_of(
             if own_inputs:
                 settings = inputs.settings["optimizer"]
                 optimizer.update_linear(own_inputs, deltas, train.parameters, train.moments, settings, corrections)
+        if learned:
+            train = train._replace(state=trained(optimizer, train.state, learned, of_learned, inputs))
         taken = {name: train.parameters[name] - value for name, value in before.items()}
         shown = {"step": taken, "optimizer": inputs.settings["optimizer"]} if intervention.needs_step else {}
         now = _now(model, train.parameters, train, inputs, gradients=gradients, hidden=hidden, **rows, **shown)
         return intervention.after_step(now), measured
 
     return update
+
+
+def _forward(
+    model: Model, activation: Tensors, body: str | None, kernels: bool, parameters: Tensors, x: Tensor
+) -> tuple[Tensors, Tensors]:
+    """A `Now.forward`. activation: the settings of the activation."""
+    return model.forward(through(parameters, kernels), activation, x, None, body)
 
 
 def _now(model: Model, parameters: Tensors, train: TrainState, inputs: UpdateInputs, **more: Any) -> Now:

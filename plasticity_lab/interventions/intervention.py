@@ -24,6 +24,8 @@ TASK_BEGINS = "when a task begins"
 """In `Intervention.requires`: it has a method `before_task`."""
 COMING = "the examples of a task that begins"
 """In `Intervention.requires`: its method `before_task` reads `now.coming`."""
+OUTPUTS = "the outputs of a batch"
+"""In `Intervention.requires`: its penalty reads outputs and activations of the batch (`watches_outputs`)."""
 CHANGING = "after_step", "every_n_updates", "before_task", "after_task"  # methods that may change parameters in place
 Value = TypeVar("Value")
 
@@ -47,6 +49,13 @@ class Intervention(Component):
     watches_units: bool = False
     """Whether it reads `now.hidden`: then the update hands over the activations."""
 
+    watches_outputs: bool = False
+    """Whether its `penalty` reads `now.x`, `now.outputs`, `now.hidden` and `now.forward`."""
+
+    learned: Sequence[str] = ()
+    """Entries of its state that the run's optimizer trains, by the gradient of the penalty. They are no parameters of
+    the network. Their moments are entries "<moment> of <entry>" of the state."""
+
     requires: frozenset[str] = frozenset()
     """The data that the agent must provide besides the network (`Agent.provides`). Other agents are refused."""
 
@@ -57,6 +66,9 @@ class Intervention(Component):
 
     needs_step: bool = False
     """Whether it reads `now.optimizer` and `now.step`. The update then keeps two copies more of the parameters."""
+
+    forwards: int = 0
+    """Forward passes of the batch that its penalty makes in each update, for estimates of time."""
 
     copies: int = 1
     """Its memory (state and temporary tensors), as a multiple of the memory of all parameters."""
@@ -207,9 +219,12 @@ class Composed(Intervention):
         self.members = members
         each = list(members.values())
         self.watches_units = any(member.watches_units for member in each)
+        self.watches_outputs = any(member.watches_outputs for member in each)
+        self.learned = [f"{name}.{entry}" for name, member in members.items() for entry in member.learned]
         self.requires = frozenset().union(*(member.requires for member in each))
         self.prunes = max(member.prunes for member in each)
         self.needs_experts = max(member.needs_experts for member in each)
+        self.forwards = sum(member.forwards for member in each)
         self.copies = sum(member.copies for member in each)
         self.needs_step = any(member.needs_step for member in each)
         self.restarts_agent = any(member.restarts_agent for member in each)

@@ -35,6 +35,10 @@ class ComingData(Protocol):
         ...
 
 
+Forward = Callable[[Tensors, Tensor], tuple[Tensors, Tensors]]
+"""(parameters, inputs (K, B, D)) → outputs, name → (K, B, O), and activations, unit → (K, B, *), in evaluation mode."""
+
+
 class Now(NamedTuple):
     """The arguments of an intervention's methods. A field that a method does not receive keeps its default.
 
@@ -47,6 +51,9 @@ class Now(NamedTuple):
     gradients: the update's gradients. hidden: its activations, unit → (K, B, *), if the intervention watches units.
     optimizer: the optimizer's settings, name → (K,) float64; step: the optimizer's step of this update, the parameters
         after it minus those before. Both only for a class that declares `needs_step`; step only in `after_step`.
+    x, outputs, hidden, forward: in `penalty`, if the intervention watches outputs: the inputs of the batch (K, B, D),
+        the network's outputs, name → (K, B, O), and activations for them, not computed twice; and a forward pass under
+        any parameters, for example those at birth.
     weights (B,): the weight of each row of the batch in a mean over examples; 0 for padding rows; None: equal.
     task: the position of the task that begins or has ended.
     examples, log_likelihood: the data and likelihood of the ended task, if the agent provides them.
@@ -68,6 +75,9 @@ class Now(NamedTuple):
     seeds: Sequence[int] = ()
     gradients: Tensors = {}
     hidden: Tensors = {}
+    x: Tensor | None = None
+    outputs: Tensors = {}
+    forward: Forward | None = None
     optimizer: Tensors = {}
     step: Tensors = {}
     weights: Tensor | None = None

@@ -51,6 +51,16 @@ def taking_part(unit: Unit, parameters: Mapping[str, Tensor]) -> bool:
     return f"{unit.incoming}.weight" in parameters
 
 
+def before_outputs(model: Model, parameters: Mapping[str, Tensor]) -> list[Unit]:
+    """The active units that an output layer reads: no activation follows that layer."""
+    followed = {unit.incoming for unit in model.units}
+    return [
+        unit
+        for unit in model.units
+        if taking_part(unit, parameters) and any(layer not in followed for layer in unit.outgoing)
+    ]
+
+
 def passed_on(model: Model, unit: Unit) -> int:
     """The number of values (for channels: maps, for experts: experts) that the activation passes on at a place."""
     times = model.activation.expansion

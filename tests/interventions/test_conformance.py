@@ -12,6 +12,7 @@ from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.now import Now
 from plasticity_lab.networks.mlp import MLP
+from plasticity_lab.others import Others
 from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.agents.ppo.packs import BOTH, begun, numbers, there_are
@@ -213,13 +214,18 @@ def test_the_verbs_keep_the_shapes_and_the_run_axis(name):
     parameters = model.start([0, 1, 2], CPU)
     now = Now(model, parameters, on_run_axis(pack), {}, seeds=[0, 1, 2], log_likelihood=log_likelihood)
     state = pack[0].start(now)
-    now = now._replace(state=state)
+    x, hidden = torch.ones(3, 4, 64), {unit.name: torch.ones(3, 4, 7) for unit in model.units}
+    now = now._replace(
+        state=state,
+        x=x,
+        hidden=hidden,
+        forward=lambda own, inputs: model.forward(own, on_run_axis([activation] * 3), inputs, None),
+    )
     shapes = {key: (value.shape, value.dtype) for key, value in state.items()}
     assert all(shape[0] == 3 for shape, _ in shapes.values())
     penalty = pack[0].penalty(now)
     assert penalty.shape == (3,)
     assert penalty.dtype == torch.float32
-    hidden = {unit.name: torch.ones(3, 4, 7) for unit in model.units}
     moments = {"first": {key: torch.zeros_like(value) for key, value in parameters.items()}}
     gradients = {key: torch.ones_like(value) for key, value in parameters.items()}
     keys = run_keys(now.seeds, "intervention")
@@ -240,6 +246,16 @@ def test_the_verbs_keep_the_shapes_and_the_run_axis(name):
 def test_the_padding_of_weights_stays_zero(name, width, optimizer):
     """The classifier is stored with twelve columns for ten classes; one unit of 64 inputs without padding."""
     how = {"network": {"width": width}, "optimizer": {"name": optimizer}, "intervention": busy(name)}
+    refused = build("intervention", name, *busy(name)).objection(
+        Others(
+            {
+                "optimizer": {optimizer: build("optimizer", optimizer, *choice("optimizer", optimizer))},
+                "head": {"flatten": build("head", "flatten", *choice("head", "flatten"))},
+            }
+        )
+    )
+    if refused:
+        pytest.skip(refused)
     packed = trained([run(seed, **how, **STREAM | {"tasks": 2}) for seed in (0, 1)], IMAGES)
     weights = packed.agent.weights()
     for layer in packed.agent.network.model.design.layers:

@@ -64,7 +64,7 @@ def cost_with_memory(
         length=steps,
         unit="environment steps",
         updates=agent.timetable.all_updates(steps, agent.environments),
-        flops=operations + parts.optimizers[0].operations * size,
+        flops=operations + parts.operations(size, 2 * models[0].work(body.name) * aligned(agent.batch)),
         memory=memory,
         speed="dense",
         rows=tasks.epochs + parts.benchmark.tasks + steps // STEPS_AN_EPISODE,

@@ -20,7 +20,7 @@ from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.diagnostics.view import OBSERVED
 from plasticity_lab.environments.body import Body
-from plasticity_lab.interventions.intervention import EXAMPLES, TASK_BEGINS
+from plasticity_lab.interventions.intervention import EXAMPLES, OUTPUTS, TASK_BEGINS
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -41,7 +41,7 @@ class PPO(PPOSettings, Agent[BodyBenchmark, Bodies, PPOLearner]):
     """Proximal policy optimisation.  Source: Schulman et al. 2017, in the form of Dohare et al. 2024 by default."""
 
     learns = BodyBenchmark
-    provides = frozenset({EXAMPLES, TASK_BEGINS, OBSERVED})
+    provides = frozenset({EXAMPLES, OUTPUTS, TASK_BEGINS, OBSERVED})
     measures = PPO_MEASURES
 
     def model(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Model:
@@ -94,7 +94,7 @@ def cost_of(agent: PPOSettings, parts: Parts[BodyBenchmark], model: Model, resou
         length=stages.total_steps,
         unit="environment steps",
         updates=rollouts * agent.minibatches * agent.epochs,
-        flops=6 * work * size + parts.optimizers[0].operations * model.size,
+        flops=6 * work * size + parts.operations(model.size, 2 * work * size),
         memory=(
             Share(
                 (BYTES_A_PARAMETER + 8 * parts.copies) * model.size,

@@ -57,7 +57,7 @@ def loss_of(model: Model, body: str, clip_value: bool) -> Loss:
         total = (policy_loss + value_weight * value_loss - entropy_weight * spread) * batch["weight"]
         outside = ((ratio - 1).abs() > clip).to(total.dtype)
         parts = (policy_loss, value_loss, spread, (ratio - 1) - change, outside)
-        return LossOutput(total, dict(zip(MEASURED, parts, strict=True)), hidden, batch["weight"])
+        return LossOutput(total, dict(zip(MEASURED, parts, strict=True)), hidden, batch["weight"], outputs)
 
     return loss
 
@@ -84,7 +84,7 @@ def step_of(network: PackedNetwork, body: str, clip_value: bool, max_norm: float
     """
     model = network.model
     loss = loss_of(model, body, clip_value)
-    update = update_of(model, loss, network.optimizer, network.intervention, _clip(max_norm), kernels, examples="x")
+    update = update_of(model, loss, network.optimizer, network.intervention, _clip(max_norm), kernels, "x", body)
 
     def step(
         train_state: TrainState,

@@ -91,9 +91,10 @@ class NoReplay(Supervised):
         network, images = cost.memory
         idle = len(resource.train_labels) - benchmark.max_images  # images of the set that are not in the task
         whole = images.bytes + max(0, idle) * prod(resource.train_images.shape[1:])
+        examples, work = benchmark.batch_size + self.replayed, sum(layer.work for layer in model.design.layers)
         return replace(
             cost,
-            flops=flops_of(model, benchmark.batch_size + self.replayed) + parts.optimizers[0].operations * model.size,
+            flops=flops_of(model, examples) + parts.operations(model.size, 2 * examples * work),
             memory=(network, Share(whole, "images", "a smaller network.width")),
         )
 

@@ -33,7 +33,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
         length=benchmark.total_steps,
         unit="steps",
         updates=benchmark.total_steps,
-        flops=flops_of(model, benchmark.batch_size) + parts.optimizers[0].operations * model.size,
+        flops=flops_of(model, benchmark.batch_size) + parts.operations(model.size, 2 * work * benchmark.batch_size),
         memory=(
             Share(
                 (BYTES_A_PARAMETER + 4 * parts.copies) * model.size,

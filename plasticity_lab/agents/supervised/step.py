@@ -44,7 +44,9 @@ def cross_entropy_of(model: Model) -> Loss:
         )
         loss_KB = -log_likelihood(outputs, batch["labels"])
         right_KB = outputs["logits"].argmax(dim=-1) == batch["labels"]
-        return LossOutput(loss_KB * batch["weights"], {"loss": loss_KB, "right": right_KB}, hidden, batch["weights"])
+        return LossOutput(
+            loss_KB * batch["weights"], {"loss": loss_KB, "right": right_KB}, hidden, batch["weights"], outputs
+        )
 
     return cross_entropy
 

@@ -18,7 +18,7 @@ from plasticity_lab.agents.value.settings import ValueSettings
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import SegmentedTasks
 from plasticity_lab.diagnostics.view import OBSERVED
-from plasticity_lab.interventions.intervention import TASK_BEGINS
+from plasticity_lab.interventions.intervention import OUTPUTS, TASK_BEGINS
 from plasticity_lab.networks.model import Model
 from plasticity_lab.others import Others
 from plasticity_lab.stacking.run_axis import aligned
@@ -47,7 +47,7 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
     """
 
     learns = BodyBenchmark
-    provides = frozenset({TASK_BEGINS, OBSERVED})
+    provides = frozenset({OUTPUTS, TASK_BEGINS, OBSERVED})
     measures = VALUE_MEASURES
     objects_to = frozenset({"benchmark"})
 

@@ -48,7 +48,7 @@ def loss_of(model: Model, body: str, action_values: ActionValues) -> Loss:
         total = error * batch["weight"]
         if "importance" in batch:
             total = total * batch["importance"]
-        return LossOutput(total, dict(zip(MEASURED, (error, q), strict=True)), hidden, batch["weight"])
+        return LossOutput(total, dict(zip(MEASURED, (error, q), strict=True)), hidden, batch["weight"], outputs)
 
     return loss
 
@@ -115,7 +115,7 @@ def step_of(
     """
     model, of_targets = network.model, network.model.with_noise_scope("batch")
     loss = loss_of(model, body, action_values)
-    update = update_of(model, loss, network.optimizer, network.intervention, kernels=kernels, examples="x")
+    update = update_of(model, loss, network.optimizer, network.intervention, kernels=kernels, examples="x", body=body)
     targets = targets_of(of_targets, body, action_values, double, kernels)
 
     def step(
