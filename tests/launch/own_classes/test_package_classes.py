@@ -21,6 +21,7 @@ from tests.helpers.sweeps import SMOKE
 GAME = ("agent=dqn", "benchmark=catch", "network=small_impala")
 CONTEXTS = (
     (),
+    ("benchmark=permuted_mnist",),
     GAME,
     (*GAME, "head=softmoe"),
     ("agent=ppo", "benchmark=classic_cycle"),
