@@ -1,22 +1,18 @@
-"""Every intervention, and all diagnostics, beside every head, noisy network and agent: each works or is refused.
+"""Each choice of conf/ beside each choice of the other groups: a run of a few steps works, or is refused in words.
 
-SLOW=1 walks all pairs, in ten parts. `make test` walks a few of them, drawn by the day: PAIRS=<seed> draws them again.
+A tenth of the runs is drawn for `make test`; SLOW=1 takes all.
 """
 
-import os
-import time
+import itertools
 
-import numpy as np
 import pytest
 
 from plasticity_lab.environments import bodies
-from tests.helpers.every_pair import pairs, walked
+from tests.helpers.covering import array, pairs_of
+from tests.helpers.every_pair import every_choice, rows, trained
 from tests.helpers.made_up_bodies import CHOSEN, PICTURED, SLIDERS
 
 PARTS = 10
-DRAWN = 60
-"""One pair in so many is drawn."""
-DAY = 24 * 60 * 60
 
 
 @pytest.fixture(autouse=True)
@@ -25,15 +21,44 @@ def with_made_up_bodies(monkeypatch):
         monkeypatch.setitem(bodies.BODIES, body.name, body)
 
 
-def test_a_drawn_pair_works_or_is_refused_before_anything_is_trained():
-    seed = int(os.environ.get("PAIRS", time.time() // DAY))
-    print(f"PAIRS={seed}")  # pytest shows it if the test fails
-    every = pairs()
-    chosen = np.random.default_rng(seed).choice(len(every), len(every) // DRAWN, replace=False)
-    assert dict(walked([every[number] for number in chosen])) == {}, f"PAIRS={seed} draws them again"
-
-
-@pytest.mark.slow
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("part", range(PARTS))
-def test_each_pair_works_or_is_refused_before_anything_is_trained(part):
-    assert dict(walked(pairs()[part::PARTS])) == {}
+def test_each_pair_trains_or_is_refused_before_anything_is_queued(part):
+    _check(rows())
+    wrong = {}
+    for row in [row for row, why in rows() if not why][part::PARTS]:
+        try:
+            weights, _ = trained(row)
+        except Exception as error:
+            wrong[tuple(row.values())] = f"{type(error).__name__}: {error}"
+        else:
+            if odd := [name for name, value in weights.items() if not value.isfinite().all()]:
+                wrong[tuple(row.values())] = f"not finite: {odd}"
+    assert wrong == {}
+
+
+def _check(found):
+    """Each pair occurs, no choice is always refused, and refusals are sentences."""
+    choices = every_choice()
+    there = {pair for row, _ in found for pair in pairs_of(row)}
+    assert len(there) == sum(len(one) * len(other) for one, other in itertools.combinations(choices.values(), 2))
+    trains = {choice for row, why in found if not why for choice in row.items()}
+    assert {(group, name) for group, names in choices.items() for name in names} == trains
+    assert [why for _, why in found if why and ("\n" in why or why[-1] != ".")] == []
+
+
+def test_an_array_refuses_only_pairs_that_no_allowed_row_has():
+    choices = {group: list("abcd"[:count]) for group, count in (("one", 3), ("two", 4), ("three", 3), ("four", 2))}
+
+    def refusal(row):
+        for conflict in ({("one", "a"), ("two", "b")}, {("one", "b"), ("two", "c"), ("three", "a")}, {("two", "d")}):
+            if conflict <= set(row.items()):
+                return f"not {sorted(conflict)}", frozenset(conflict)
+        return None
+
+    found = array(choices, refusal)
+    every = [dict(zip(choices, row, strict=True)) for row in itertools.product(*choices.values())]
+    possible = {pair for row in every if refusal(row) is None for pair in pairs_of(row)}
+    assert possible == {pair for row, why in found if not why for pair in pairs_of(row)}
+    assert {pair for row in every for pair in pairs_of(row)} == {pair for row, _ in found for pair in pairs_of(row)}
+    assert len([row for row, why in found if not why]) < len(every) / 2

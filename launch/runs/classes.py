@@ -4,6 +4,7 @@ Each function imports the class only if no earlier command asked the same. Each 
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from launch.runs.answers import answer
@@ -147,6 +148,45 @@ def objection(address: str, options: Mapping[str, Option]) -> tuple[str, list[st
     return None if found is None else (found[0], found[1])
 
 
+DESIGN = ("agent", "benchmark", "network", "head", "activation")
+"""The groups that decide the shapes of the networks."""
+
+
+def run_axis_of(target: str) -> list[str]:
+    """The settings that may differ within a pack (see `Component.run_axis_settings`)."""
+    return answer("run axis", [target], None, lambda: list(component.load(target).run_axis_settings()))
+
+
+def structure_of(option: Option) -> dict[str, Any]:
+    """The settings of an option that are equal within a pack."""
+    target, settings = option
+    own = run_axis_of(target)
+    return {key: of for key, of in settings.items() if key not in own}
+
+
+def no_network(options: Mapping[str, Option]) -> str | None:
+    """The sentence by which networks of these shapes are refused; None if they can be built, or if nobody knows yet.
+
+    options: of the groups DESIGN. Only their structure counts.
+    """
+
+    def ask() -> str | None:
+        from plasticity_lab.agents.parts import Parts  # torch: known answers need none
+
+        built: dict[str, Any] = {group: _built(group, option) for group, option in options.items()}
+        parts = Parts[Any]({group: [of] for group, of in built.items()}, [0], [0], "")
+        try:
+            built["agent"].model(parts, _outline(built["benchmark"]))
+        except ConfigError as error:
+            return str(error)
+        except Exception:  # files that are missing, or a user's class: planning says what is wrong
+            return None
+        return None
+
+    structure = {group: structure_of(option) for group, option in options.items()}
+    return answer("no network", [target for target, _ in options.values()], structure, ask)
+
+
 def data_subfolder_of(benchmark: Option) -> str:
     """The subfolder of the folder of data sets that has the files of a benchmark; "" if it needs none."""
 
@@ -189,6 +229,21 @@ def version_of(address: str, chosen: Mapping[str, Option]) -> int:
 
     classes = [target, *(of for of, _ in chosen.values())]
     return answer("version beside", classes, [address, {each: own for each, (_, own) in chosen.items()}], ask)
+
+
+_without_files: dict[tuple[str, str], Any] = {}
+"""Kind of tasks and source → the resource, of benchmarks whose resource needs no files."""
+
+
+def _outline(benchmark: Any) -> Any:
+    """A benchmark's resource, or one of the same shape."""
+    outline = benchmark.outline()
+    if outline is not None:
+        return outline
+    key = benchmark.tasks_are, benchmark.source
+    if key not in _without_files:
+        _without_files[key] = benchmark.resource(Path())
+    return _without_files[key]
 
 
 def _built(group: str, option: Option) -> Component:

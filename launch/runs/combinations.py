@@ -96,7 +96,7 @@ def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
         able = _agents(options, lambda cls: issubclass(kind, cls.learns))
         right = f"agent={able} learns them" if able else "no agent here learns them"
     tasks = f"the tasks of benchmark={benchmark.name} are {kind.tasks_are}"
-    raise Misfit(f"agent={agent.name} learns {learns.tasks_are}, and {tasks}; {right}.")
+    raise Misfit(f"agent={agent.name} learns {learns.tasks_are}, and {tasks}; {right}.", ("agent", "benchmark"))
 
 
 def _check_provided(options: Options, agent: Option, part: Option) -> None:
@@ -108,4 +108,5 @@ def _check_provided(options: Options, agent: Option, part: Option) -> None:
     able = _agents(options, lambda cls: requires <= cls.provides)
     lacks = f"agent={agent.name} does not provide it (`provides` of its class)"
     right = f"agent={able} does" if able else "no agent here does"
-    raise Misfit(f"{part.group}={part.name} requires of its agent {' and '.join(missing)}, and {lacks}; {right}.")
+    sentence = f"{part.group}={part.name} requires of its agent {' and '.join(missing)}, and {lacks}; {right}."
+    raise Misfit(sentence, ("agent", part.group))

@@ -29,6 +29,7 @@ class Desk:
         self._checked: dict[str, Part] = {}
         self._fit = set[tuple[str | int, ...]]()
         self._reads: dict[str, list[str]] = {}
+        self._designs: dict[str, str | None] = {}
 
     def part(self, group: str, name: str, target: str, settings: Mapping[str, Any]) -> Part:
         """The component's settings as science.  Raises ConfigError for a setting it does not have or cannot take."""
@@ -42,7 +43,7 @@ class Desk:
         return self._checked[key]
 
     def check_fit(self, parts: Mapping[str, Part]) -> None:
-        """Raises Misfit, with the first reason, if a component does not go with others.
+        """Raises Misfit, with the first reason, if a component does not go with others, or no network fits them.
 
         parts: made by this desk.
         """
@@ -59,8 +60,25 @@ class Desk:
             if found is not None:
                 why, named = found
                 refused = [each for each in read if group_of(each) in (named or groups)]
-                raise Misfit(_sentence(address, why, refused, parts))
+                raise Misfit(_sentence(address, why, refused, parts), map(group_of, (address, *refused)))
             self._fit.add(key)
+        self._check_network({group: chosen[group] for group in classes.DESIGN if group in chosen}, parts)
+
+    def _check_network(self, design: Mapping[str, classes.Option], parts: Mapping[str, Part]) -> None:
+        """Raises Misfit if networks with these shapes cannot be built.  design: the options that decide them."""
+        if not {"agent", "benchmark", "network", "activation"} <= design.keys():
+            return
+        key = ("", *(id(parts[group]) for group in design))
+        if key in self._fit:
+            return
+        structure = json.dumps(
+            [[target, classes.structure_of((target, of))] for target, of in design.values()], default=repr
+        )
+        if structure not in self._designs:
+            self._designs[structure] = classes.no_network(design)
+        if (why := self._designs[structure]) is not None:
+            raise Misfit(why, design)
+        self._fit.add(key)
 
     def _groups_read(self, target: str) -> list[str]:
         if target not in self._reads:
@@ -77,7 +95,14 @@ def _sentence(address: str, why: str, others: Sequence[str], parts: Mapping[str,
 
 
 class Misfit(ConfigError):
-    """Valid options that do not fit together: a sweep with other combinations is made without them."""
+    """Valid options that do not fit together: a sweep with other combinations is made without them.
+
+    groups: the config groups of these options.
+    """
+
+    def __init__(self, sentence: str, groups: Iterable[str]) -> None:
+        super().__init__(sentence)
+        self.groups = tuple(dict.fromkeys(groups))
 
 
 def runs_of(parts: Mapping[str, Part], numbers: Iterable[Numbers], asked: Mapping[str, Any]) -> Iterator[Run]:

@@ -50,10 +50,10 @@ def resolved(options: Options, preset: Preset, typed: Sequence[str]) -> Resolved
         _check_no_range(request)
     settings = requests[0].settings
     sources = Sources(options, settings, requests[0].numbers)
-    left_out: dict[str, None] = {}
+    left_out: dict[str, Misfit] = {}
     runs = merged(run for request in requests for run in runs_named(options, request, sources, left_out))
     if not runs and left_out:
-        raise Misfit(next(iter(left_out)))
+        raise next(iter(left_out.values()))
     without = [f"Left out of the sweep: {sentence}" for sentence in left_out]
     notes = [*repeated, *options.notes, *sources.notes(), *without, *remarks(runs)]
     return Resolved(runs, notes + unread(parse(typed, options.vocabulary).values, runs, settings), settings)
@@ -114,7 +114,7 @@ class Sources:
         return Selection(self._options, Store(self._command.store), self._numbers)
 
 
-def runs_named(options: Options, request: Request, sources: Sources, left_out: dict[str, None]) -> Iterator[Run]:
+def runs_named(options: Options, request: Request, sources: Sources, left_out: dict[str, Misfit]) -> Iterator[Run]:
     """A run for each combination of choices, values, values found by `hyperparams`, and numbers; some may be equal.
 
     left_out: gets the sentence of each combination with options that do not fit together.
@@ -125,7 +125,7 @@ def runs_named(options: Options, request: Request, sources: Sources, left_out: d
         try:
             parts, nodes, hyperparams = combination(options, asked, request.adjusted_by(asked))
         except Misfit as error:
-            left_out[str(error)] = None
+            left_out.setdefault(str(error), error)
             continue
         swept = request.swept_by(asked)
         asked = {group: name for group, name in asked.items() if group not in COMPONENTS or COMPONENTS[group].science}
@@ -137,7 +137,7 @@ def runs_named(options: Options, request: Request, sources: Sources, left_out: d
                 try:
                     desk.check_fit(chosen)
                 except Misfit as error:
-                    left_out[str(error)] = None
+                    left_out.setdefault(str(error), error)
                     continue
                 check_columns(chosen)
                 count += len(request.numbers)

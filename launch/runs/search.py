@@ -51,10 +51,10 @@ class Study:
         """
         request = replace(self.request, swept={**self.request.swept, **{key: [of] for key, of in values.items()}})
         sources = Sources(self.options, request.settings, request.numbers)
-        left_out: dict[str, None] = {}
+        left_out: dict[str, Misfit] = {}
         runs = list(runs_named(self.options, request, sources, left_out))
         if left_out:
-            raise Misfit(next(iter(left_out)))
+            raise next(iter(left_out.values()))
         return runs
 
     @property

@@ -84,7 +84,7 @@ class Parts(Generic[AnyBenchmark]):
         if "head" not in self:
             return network
         head = self.one("head", Head)
-        if isinstance(head, MoE) and self.interventions[0].prunes:
+        if isinstance(head, MoE) and "intervention" in self and self.interventions[0].prunes:
             head = head.with_pruning()
         return headed(network, head)
 

@@ -57,6 +57,11 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
         bodies = list(benchmark.outline().by_name.values())
         if reason := not_discrete(benchmark) or different_kinds(bodies):
             return reason
+        if self.life_loss_is_terminal and not any(body.has_lives for body in bodies):
+            return (
+                "agent.life_loss_is_terminal=true leaves out the value beyond a lost life, and no body here has lives; "
+                "Atari games have"
+            )
         shortest = min(bodies, key=lambda body: body.max_steps)
         if self.n_step >= shortest.max_steps:
             return (

@@ -81,7 +81,9 @@ def test_a_sweep_leaves_out_what_has_no_experts_and_a_word_alone_is_refused():
     found = resolve(["intervention=none,reset_experts"])
     assert {run.science["intervention"]["name"] for run in found.runs} == {"none"}
     assert any("intervention=reset_experts does not go with head=flatten" in note for note in found.notes)
-    both = resolve(["intervention=none,prune_experts", "head=flatten,softmoe", "head.experts=3", "network=cnn"])
+    both = resolve(
+        ["intervention=none,prune_experts", "head=flatten,softmoe", "head.experts=3", "network=cnn_case_study"]
+    )
     assert len(both.runs) == 3
     for words in (["intervention=prune_experts"], ["intervention=[redo,reset_experts]"]):
         with pytest.raises(Exception, match="head=softmoe, expert_choice and token_choice have"):
