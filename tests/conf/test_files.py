@@ -30,18 +30,25 @@ def _a_store_to_select_from(tmp_path_factory):
 
 
 def beside(group, name):
-    """The benchmark that an agent needs which does not learn the usual one; a head for what works on experts; what a
-    search is to search.
-    """
-    target = yaml.safe_load((CONF / group / f"{name}.yaml").read_text()).get("_target_")
+    """Choices that go with an option where the usual ones do not, and what a search is to search."""
+    content = yaml.safe_load((CONF / group / f"{name}.yaml").read_text())
+    target = content.get("_target_")
     if (group, name) == ("hyperparams", "search"):
         return ["optimizer.lr=tag(log,interval(1e-3,1e-2))"]
     if group == "intervention" and component.load(target).unit_kind == "expert":
-        return ["head=softmoe", "head.experts=4", "network=cnn"]
+        return ["head=softmoe", "head.experts=4", "network=cnn_case_study"]
+    if group == "head":
+        return ["network=cnn_case_study"]
+    if (group, name) == ("network", "cnn"):  # the digits have 8 × 8 pixels
+        return ["network.padding=same"]
+    if (group, name) == ("network", "pixel_actor_critic"):
+        return ["agent=sac", "benchmark=cale", "agent.policy_period=1", "agent.actor_lr=null"]
     if group != "agent" or target is None or issubclass(PermutedPixels, component.load(target).learns):
         return []
     if name == "sac":  # whose actions are numbers
         return ["benchmark=mujoco"]
+    if content.get("noisy"):
+        return ["benchmark=catch"]
     moves = issubclass(BodyCycle, component.load(target).learns)
     return ["benchmark=classic_cycle" if moves else "benchmark=split_digits"]
 

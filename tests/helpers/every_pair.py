@@ -101,7 +101,8 @@ def trained(row: Row) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     stream, learner = assembled([run], resource, CPU, False)
     learner, columns = looked_at([run], resource, learner)
     journal = Journal(1, agent_of(run).measures.with_columns(columns))
-    train(stream, learner, journal, Keeper())
+    keeper: Any = Keeper()
+    train(stream, learner, journal, keeper)
     table: Any = journal.table(0)
     return learner.weights(), {name: table[name].to_pylist() for name in table.column_names}
 
@@ -150,7 +151,8 @@ def _words_of(group: str, name: str) -> list[str]:
 @cache
 def _options() -> Options:
     with initialize_config_dir(str(CONF), job_name="plasticity_lab", version_base="1.3"):
-        loader = GlobalHydra.instance().hydra.config_loader
+        hydra: Any = GlobalHydra.instance().hydra
+        loader = hydra.config_loader
         return Options(loader, loader.load_configuration("config", [], run_mode=RunMode.MULTIRUN))
 
 
