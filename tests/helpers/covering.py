@@ -44,6 +44,7 @@ class _Search:
     def __init__(self, choices: Mapping[str, Sequence[str]]) -> None:
         self._choices = choices
         self._conflicts = defaultdict[Choice, list[frozenset[Choice]]](list)
+        self._refused: list[tuple[Row, str, frozenset[Choice]]] = []
         self.missing: dict[frozenset[Choice], None] = dict.fromkeys(
             frozenset({(one, a), (other, b)})
             for one, other in combinations(choices, 2)
@@ -51,8 +52,7 @@ class _Search:
         )
 
     def tried(self, pair: frozenset[Choice], refusal: Callable[[Row], Refusal | None]) -> tuple[Row, str]:
-        """The first allowed row with a pair, or the first refused one.  Each refusal teaches a conflict."""
-        first: tuple[Row, str] | None = None
+        """The first allowed row with a pair, or a refused one.  Each refusal teaches a conflict."""
         for _ in range(TRIES):
             row = self._completed(dict(pair), list(self._choices))
             if row is None:
@@ -61,11 +61,13 @@ class _Search:
             if found is None:
                 return row, ""
             why, culprits = found
-            first = first or (row, why)
+            self._refused.append((row, why, culprits))
             for culprit in culprits:
                 self._conflicts[culprit].append(culprits)
-        if first is not None:
-            return first
+        with_pair = [(row, why, culprits) for row, why, culprits in self._refused if pair <= row.items()]
+        if with_pair:
+            row, why, _ = max(with_pair, key=lambda refused: len(refused[2] & pair) / len(refused[2]))
+            return row, why
         row = {group: choices[0] for group, choices in self._choices.items()} | dict(pair)
         found = refusal(row)
         assert found is not None, f"{row} is allowed, although all rows with {pair} seemed refused"
