@@ -14,7 +14,7 @@ from plasticity_lab.component import Component
 from plasticity_lab.interventions.composed_names import column_names, named, of_member
 from plasticity_lab.interventions.now import Now, State, Tensors
 from plasticity_lab.networks.heads.head import Head
-from plasticity_lab.networks.heads.moe import MoE
+from plasticity_lab.networks.heads.moe import lacking_experts
 from plasticity_lab.others import Others
 from plasticity_lab.records.measures import Column
 
@@ -131,17 +131,7 @@ class Intervention(Component):
 
     def objection(self, others: Others) -> str | None:
         """The head must have the experts that it works on. A subclass with its own objection asks this one too."""
-        if self.unit_kind != "expert":
-            return None
-        head = others.one("head", Head)
-        if not isinstance(head, MoE):
-            return "it works on experts, and this head has none; head=softmoe, expert_choice and token_choice have"
-        if head.experts < self.needs_experts:
-            return (
-                f"by intervention.count there must be {self.needs_experts} experts or more (one stays when others are "
-                f"pruned), and head.experts is {head.experts}; choose more, or a smaller count"
-            )
-        return None
+        return lacking_experts(others.one("head", Head), self.needs_experts) if self.unit_kind == "expert" else None
 
     def first_after(self) -> Mapping[str, int]:
         """The setting that says after how many updates `every_n_updates` first does something, and its value.
@@ -171,8 +161,7 @@ class Intervention(Component):
         return now.state
 
     def ages(self, state: State) -> Tensors:
-        """For parameters (K, E, ...) with slices that were reset at different times: name → (K, E), updates since the
-        reset.
+        """For parameters (K, E, ...) with slices reset at different times: name → (K, E), updates since the reset.
 
         The optimizer's corrections (Adam's bias correction) use these numbers.
         """
@@ -183,10 +172,7 @@ class Intervention(Component):
         return state
 
     def every_n_updates(self, now: Now) -> State:
-        """Called after every `every` updates, for rare and irregular work.
-
-        It may change parameters and moments in place; returns the next state.
-        """
+        """Called after every `every` updates, for rare work. It may change parameters and moments in place."""
         return now.state
 
     def before_task(self, now: Now) -> State:
@@ -269,10 +255,8 @@ class Composed(Intervention):
 
     def ages(self, state: State) -> Tensors:
         """The ages of all members. If two members name the same parameter, the first member's ages are used."""
-        ages: dict[str, Tensor] = {}
-        for name, member in self.members.items():
-            ages = {**member.ages(of_member(state, name)), **ages}
-        return ages
+        each = [member.ages(of_member(state, name)) for name, member in self.members.items()]
+        return {name: age for ages in reversed(each) for name, age in ages.items()}
 
     def moments_begun(self, state: State) -> State:
         """The states of all members."""
@@ -288,12 +272,12 @@ class Composed(Intervention):
 
     def measured(self, state: State) -> Tensors:
         """The values of all members, by the names of `columns_of`."""
-        values: dict[str, Tensor] = {}
         columns = {name: member.columns for name, member in self.members.items()}
-        for name, member in self.members.items():
-            names = column_names(columns, name)
-            values |= {names[key]: value for key, value in member.measured(of_member(state, name)).items()}
-        return values
+        return {
+            column_names(columns, name)[key]: value
+            for name, member in self.members.items()
+            for key, value in member.measured(of_member(state, name)).items()
+        }
 
     def _prefixed(self, of: Callable[[str, Intervention], Mapping[str, Value]]) -> dict[str, Value]:
         """The results of a function for each member, with the member's name before each key."""

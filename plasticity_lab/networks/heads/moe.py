@@ -153,3 +153,15 @@ class MoE(Head):
 def _times(one: Tensor, other: Tensor) -> Tensor:
     """Matrices of each example: (K, B, R, M) · (K, B, M, D) → (K, B, R, D)."""
     return product(one.flatten(0, 1), other.flatten(0, 1)).unflatten(0, one.shape[:2])
+
+
+def lacking_experts(head: Head, needed: int) -> str | None:
+    """The reason why an intervention on experts, which needs that many, does not go with a head; None if it does."""
+    if not isinstance(head, MoE):
+        return "it works on experts, and this head has none; head=softmoe, expert_choice and token_choice have"
+    if head.experts < needed:
+        return (
+            f"by intervention.count there must be {needed} experts or more (one stays when others are pruned), and "
+            f"head.experts is {head.experts}; choose more, or a smaller count"
+        )
+    return None
