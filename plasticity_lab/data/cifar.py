@@ -136,7 +136,7 @@ def _read(
         if not files.holds(name):
             raise files.missing(name)
         try:
-            content = np.fromfile(path, np.uint8)
+            content = np.frombuffer(bytearray(path.read_bytes()), np.uint8)  # a bytearray, so that it is writable
         except OSError as error:
             raise files.unreadable(path, error) from error
         if not content.size or content.size % length:

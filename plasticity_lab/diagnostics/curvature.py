@@ -185,7 +185,10 @@ class _Search:
         """Takes H · last; nothing once the search has ended."""
         if self.ended:
             return
-        self._keep(self.last)
+        at = len(self.diagonal) % ROOM
+        if at == 0:
+            self.blocks.append(self.last.new_zeros(ROOM, len(self.last)))
+        self.blocks[-1][at] = self.last
         self.diagonal.append(float(self.last @ product))
         rest = product
         for _ in range(2):
@@ -227,12 +230,6 @@ class _Search:
             nan = torch.full_like(matrix, float("nan"))
             return nan[0], nan
         return torch.linalg.eigh(matrix)
-
-    def _keep(self, vector: Tensor) -> None:
-        at = len(self.diagonal) % ROOM
-        if at == 0:
-            self.blocks.append(vector.new_zeros(ROOM, len(vector)))
-        self.blocks[-1][at] = vector
 
     def _blocks(self) -> Sequence[Tensor]:
         """The filled part of each block of vectors, (up to `ROOM`, N)."""
