@@ -26,6 +26,7 @@ ALLOWED = {
 ON_HOST = {
     ("stacking/adam.py", "beta1 ** t"): "tables of corrections, in float64 before the step",
     ("stacking/adam.py", "beta2 ** t"): "the same",
+    ("stacking/decays.py", "decay_K ** t"): "the same",
     ("interventions/continual_backprop.py", "decay ** ages[mature]"): "numpy, where units are chosen",
 }
 """Powers whose exponent is no number that stands in the source."""

@@ -3,10 +3,11 @@
 from torch import Tensor
 
 from plasticity_lab.component import check
+from plasticity_lab.stacking.decays import steps_to_settle, unbiased
 from plasticity_lab.stacking.optimizer import Tensors
 from plasticity_lab.stacking.run_axis import beside
 from plasticity_lab.stacking.update_rule import RuleInputs, UpdateRule, noise
-from plasticity_lab.stacking.upgd import follow_utilities, free_shares, shrink, steps_to_settle, unbiased
+from plasticity_lab.stacking.upgd import follow_utilities, free_shares, shrink
 
 
 class AdaUPGD(UpdateRule):

@@ -20,9 +20,9 @@ from tests.helpers.sweeps import trained as trained_by_command
 
 pytestmark = pytest.mark.sample(3)
 
-RECIPES = {name: name for name in ("activation", "agent", "benchmark", "intervention", "network", "perturbation")} | {
-    "diagnostic": "diagnostics"
-}
+RECIPES = {
+    name: name for name in ("activation", "agent", "benchmark", "intervention", "network", "optimizer", "perturbation")
+} | {"diagnostic": "diagnostics"}
 """The pages, and the groups whose options they add."""
 
 
