@@ -23,59 +23,47 @@ ENDED = {
     "TIMEOUT": "time limit",
 }
 """State → words, for jobs that are over. A job that Slurm puts back into the queue waits or runs, so it is not over."""
-_WAITING = {
-    "CONFIGURING": "until its node has started",
-    "POWER_UP_NODE": "until its node has started",
-    "REQUEUED": "to be queued again",
-    "REQUEUE_FED": "to be queued again",
-    "REQUEUE_HOLD": "until it is released (`scontrol release`)",
-    "RESV_DEL_HOLD": "until it is released (`scontrol release`): its reservation was deleted",
-    "REVOKED": "for another cluster of the federation, which has started it",
-    "SPECIAL_EXIT": "until it is released (`scontrol release`)",
-    "STOPPED": "until it is continued",
-    "SUSPENDED": "until it is continued",
+_STATES_WITHOUT_WORK = {
+    "for another cluster of the federation, which has started it": ("REVOKED",),
+    "to be queued again": ("REQUEUED", "REQUEUE_FED"),
+    "until it is continued": ("STOPPED", "SUSPENDED"),
+    "until it is released (`scontrol release`)": ("REQUEUE_HOLD", "SPECIAL_EXIT"),
+    "until it is released (`scontrol release`): its reservation was deleted": ("RESV_DEL_HOLD",),
+    "until its node has started": ("CONFIGURING", "POWER_UP_NODE"),
 }
-"""In addition to PENDING, the states of jobs that do not run and are not over."""
+"""In addition to PENDING, the states of jobs that do not run and are not over: what they wait for → states."""
+_WAITING = {state: words for words, states in _STATES_WITHOUT_WORK.items() for state in states}
 _HELD_STATES = ("REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 _SIGNALS = {number.value: number.name for number in signal.Signals}
 NO_LOG = 53
 """Slurm's signal number for a job with an output file that Slurm could not open."""
-_ACCOUNT = "until the account's limit allows it"
-_QOS = "until the limit of its quality of service allows it"
-_NODES = "until nodes come back that are down, drained or reserved"
 _NEVER = "and will never start"
 _REASONS = {
-    "AccountNotAllowed": f"{_NEVER}: its account may not use the partition",
-    "Assoc": _ACCOUNT,
-    "BadConstraints": f"{_NEVER}: no node has the requested resources",
-    "BeginTime": "until its time comes, some minutes at most after it was queued again",
-    "Cleaning": "until its earlier start is cleared away",
-    "Dependency": "for another job",
-    "DependencyNeverSatisfied": f"{_NEVER}: a job that it depends on failed",
-    "InvalidAccount": f"{_NEVER}: its account is not valid",
-    "InvalidQOS": f"{_NEVER}: its quality of service is not valid",
-    "JobArrayTaskLimit": "until others of its array end, as array_parallelism says",
-    "JobHeldAdmin": "until an administrator releases it",
-    "JobHeldUser": "until it is released (`scontrol release`)",
-    "Licenses": "for a licence",
-    "Max": _ACCOUNT,
-    "NodeDown": _NODES,
-    "Nodes required": _NODES,
-    "None": "for the scheduler to consider it",
-    "PartitionDown": "until its partition is up again",
-    "PartitionInactive": "until its partition is up again",
-    "PartitionNodeLimit": f"{_NEVER}: it asks for more nodes than its partition allows or has",
-    "PartitionTimeLimit": f"{_NEVER}: it asks for more time than its partition allows",
-    "Priority": "behind jobs of higher priority",
-    "QOS": _QOS,
-    "ReqNodeNotAvail": _NODES,
-    "Reservation": "for its reservation",
-    "Resources": "until nodes are free",
-    "WaitingForScheduling": "for the scheduler to consider it",
-    "job requeued in held state": "until it is released (`scontrol release`)",
-    "launch failed requeued held": "until it is released (`scontrol release`): it could not be started",
+    "behind jobs of higher priority": ("Priority",),
+    "for a licence": ("Licenses",),
+    "for another job": ("Dependency",),
+    "for its reservation": ("Reservation",),
+    "for the scheduler to consider it": ("WaitingForScheduling",),
+    "until an administrator releases it": ("JobHeldAdmin",),
+    "until it is released (`scontrol release`)": ("JobHeldUser", "job requeued in held state"),
+    "until it is released (`scontrol release`): it could not be started": ("launch failed requeued held",),
+    "until its earlier start is cleared away": ("Cleaning",),
+    "until its partition is up again": ("PartitionDown", "PartitionInactive"),
+    "until its time comes, some minutes at most after it was queued again": ("BeginTime",),
+    "until nodes are free": ("Resources",),
+    "until nodes come back that are down, drained or reserved": ("NodeDown", "Nodes required", "ReqNodeNotAvail"),
+    "until others of its array end, as array_parallelism says": ("JobArrayTaskLimit",),
+    "until the account's limit allows it": ("Assoc", "Max"),
+    "until the limit of its quality of service allows it": ("QOS",),
+    f"{_NEVER}: a job that it depends on failed": ("DependencyNeverSatisfied",),
+    f"{_NEVER}: it asks for more nodes than its partition allows or has": ("PartitionNodeLimit",),
+    f"{_NEVER}: it asks for more time than its partition allows": ("PartitionTimeLimit",),
+    f"{_NEVER}: its account is not valid": ("InvalidAccount",),
+    f"{_NEVER}: its account may not use the partition": ("AccountNotAllowed",),
+    f"{_NEVER}: its quality of service is not valid": ("InvalidQOS",),
+    f"{_NEVER}: no node has the requested resources": ("BadConstraints",),
 }
-"""Beginning of Slurm's reason → our words; the longest match counts (AssocGrpCpuLimit, QOSMaxJobsPerUserLimit, …)."""
+"""Our words → beginnings of Slurm's reason; the longest match counts (AssocGrpCpuLimit, QOSMaxJobsPerUserLimit, …)."""
 QUEUE_COLUMNS = ("%i", "%T", "%r", "%N")
 """The columns of squeue for `JobState.reported`."""
 ACCOUNTING_COLUMNS = ("JobID", "State", "ExitCode", "NodeList")
@@ -217,7 +205,9 @@ def _jobs_of_row(job: str) -> Iterator[str]:
 
 def _waiting(reason: str) -> str:
     """Slurm's reason in plain words, followed by Slurm's word, which users can look up."""
-    beginnings = [start for start in _REASONS if reason.startswith(start)]
-    if not reason or reason == "None":
-        return _REASONS["None"]
-    return f"{_REASONS[max(beginnings, key=len)]} ({reason})" if beginnings else f"for the reason {reason}"
+    if reason in ("", "None"):
+        return "for the scheduler to consider it"
+    matches = [
+        (len(start), words) for words, starts in _REASONS.items() for start in starts if reason.startswith(start)
+    ]
+    return f"{max(matches)[1]} ({reason})" if matches else f"for the reason {reason}"
