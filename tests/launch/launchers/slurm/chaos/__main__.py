@@ -34,8 +34,7 @@ from plasticity_lab.records.record_facts import FINISHED
 from plasticity_lab.records.store import Store
 from tests.helpers.slurm_jobs import configuration, log_of, order, resume_drained
 from tests.helpers.sweeps import PATIENCE, Kept, command, ended_packs, kept, runs_of, said, wait_until
-from tests.launch.launchers.slurm.chaos.acts import ACTS, Deck
-from tests.launch.launchers.slurm.chaos.on_store import on_a_disk_of_its_own
+from tests.launch.launchers.slurm.chaos.acts import ACTS, Deck, on_a_disk_of_its_own
 from tests.launch.launchers.slurm.chaos.scene import Scene
 
 SWEEP = ("activation=glob(*)", "seed=0,1,2")

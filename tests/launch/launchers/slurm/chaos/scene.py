@@ -49,9 +49,9 @@ class Scene:
     def __post_init__(self) -> None:
         self.nodes = order("sinfo", "--noheader", "--partition=cpu", "--Node", "--format=%N").split()
         self._leases = Leases(self.store, self.lease_seconds, this_owner())
-        self._undo: list[tuple[float, Callable[[], None]]] = []
+        self._undo: list[tuple[float, Callable[[], object]]] = []
 
-    def later(self, seconds: float, undo: Callable[[], None]) -> None:
+    def later(self, seconds: float, undo: Callable[[], object]) -> None:
         """Has something put right after that many seconds."""
         self._undo.append((time.monotonic() + seconds, undo))
 
@@ -80,9 +80,8 @@ class Scene:
 
     def submit(self, *more: str) -> subprocess.Popen[str]:
         """Gives the sweep's command, with other words after its own."""
-        return self.give(
-            "plasticity_lab.main", *said_last(*SMOKE, *OFTEN, f"store={self.store.root}", *self.words, *more)
-        )
+        words = said_last(*SMOKE, *OFTEN, f"store={self.store.root}", *self.words, *more)
+        return self.give("plasticity_lab.main", *words)
 
     def training(self) -> list[Owner]:
         """The workers that hold packs, also those that are stopped; none where the store cannot be read."""
