@@ -76,35 +76,25 @@ def kill(launcher, victims, draw):
     return int(bool(numbers))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kills", "words"),
-    [
-        (2, ("activation=relu,rand_smooth_leaky", "seed=0,1", "benchmark.tasks=6", "launch.workers=1")),
-        pytest.param(
-            20,
-            (
-                "activation=relu,prelu,rand_smooth_leaky",
-                "seed=0,1,2",
-                "intervention=none,l2_init",
-                "benchmark.tasks=30",
-                "launch.workers=2",
-            ),
-            marks=pytest.mark.slow,
-        ),
-    ],
+WORDS = (
+    *("activation=relu,prelu,rand_smooth_leaky", "intervention=none,l2_init", "seed=0,1,2"),
+    *("benchmark.tasks=30", "launch.workers=2"),
 )
-def test_a_sweep_killed_at_random_moments_ends_with_the_undisturbed_numbers(store, tmp_path, kills, words):
+KILLS = 20
+
+
+@pytest.mark.slow
+def test_a_sweep_killed_at_random_moments_ends_with_the_undisturbed_numbers(store, tmp_path):
     undisturbed = Store(tmp_path / "undisturbed")
     began = time.monotonic()
-    trained(undisturbed, *words)
+    trained(undisturbed, *WORDS)
     draw = np.random.default_rng(20260101)
-    assert chaos(store, words, kills, time.monotonic() - began, draw) == kills
-    status, err = said(store, *words)
+    assert chaos(store, WORDS, KILLS, time.monotonic() - began, draw) == KILLS
+    status, err = said(store, *WORDS)
     assert status == 0, err
-    runs = runs_of(*words)
+    runs = runs_of(*WORDS)
     assert all_kept(store, runs) == all_kept(undisturbed, runs)
     ended = [run for pack in ended_packs(store) for run in pack["runs"]]
     assert sorted(ended) == sorted(run.id for run in runs), "each recorded once"
-    assert planned(store, *words).packs == []
+    assert planned(store, *WORDS).packs == []
     assert list((store.root / "packs").iterdir()) == []

@@ -7,11 +7,11 @@ import pytest
 
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
-from launch.packs.todo import adopted, outstanding, tidied
+from launch.packs.todo import adopted, outstanding
 from launch.plan.device import kind_of
 from launch.work import worker
 from plasticity_lab.records.checkpoint import save_checkpoint
-from plasticity_lab.records.plan import sweep_of, write_plan
+from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.record import read_record
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, planned, runs_of, trained
 
@@ -113,18 +113,6 @@ def test_a_failed_run_is_planned_again(store, monkeypatch):
     assert read_record(store, run.id)["status"] == "done"
 
 
-@pytest.mark.walk(1)
-def test_a_run_is_tried_again_as_often_as_retries_says_and_no_more(store, monkeypatch):
-    monkeypatch.setattr(worker, "train_pack", raising(ZeroDivisionError("by nought")))
-    (run,) = runs_of("seed=0")
-    for failed in (1, 2, 3):
-        trained(store, "seed=0", "launch.retries=9")
-        again = outstanding(store, [run], rerun=False, retries=failed)
-        assert (again.left, again.given_up) == ([run], {})
-        enough = outstanding(store, [run], rerun=False, retries=failed - 1)
-        assert (enough.left, enough.given_up) == ([], {run.id: failed})
-
-
 def test_a_rerun_that_fails_leaves_the_finished_record_and_is_planned_again(store, monkeypatch):
     runs = runs_of(*TWO)
     trained(store, *TWO)
@@ -136,22 +124,6 @@ def test_a_rerun_that_fails_leaves_the_finished_record_and_is_planned_again(stor
     assert sorted(pack["status"] for pack in ended_packs(store)) == ["done", "done", "done", "failed"]
     (left,) = planned(store, *TWO, "rerun=true").packs
     assert (left.runs, left.attempt) == (again.packs[0].runs, 2)
-
-
-def test_a_corrupt_record_is_set_aside_and_trained_again(store):
-    (run,) = runs_of("seed=0")
-    trained(store, "seed=0")
-    before = all_kept(store, [run])
-    store.record(run.id).write_bytes(b'{"format": 1, "run"')
-    found = outstanding(store, [run], rerun=False, retries=2)
-    assert found.left == [run]
-    assert store.record(run.id).exists(), "looking changes nothing"
-    (line,) = tidied(store, found, sweep_of([run]), lease_seconds=60)
-    assert "record.json is not JSON" in line
-    assert "record.json.corrupt-1" in line
-    assert not store.record(run.id).exists()
-    trained(store, "seed=0")
-    assert all_kept(store, [run]) == before
 
 
 def test_a_pack_killed_after_its_last_record_is_marked_as_ended_by_the_next_command(store, monkeypatch):

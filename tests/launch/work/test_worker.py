@@ -102,10 +102,6 @@ def test_no_run_is_blamed_for_a_broken_store_or_missing_data(store, monkeypatch,
     assert capsys.readouterr().out == f"{error}\n"
     assert ended_packs(store) == []
     assert Leases(store, 1000, OTHER).state([plan.packs[0].id])[plan.packs[0].id].state == "waiting"
-
-
-def test_a_sweep_that_is_not_there_is_a_sentence(store, monkeypatch, capsys):
-    monkeypatch.setattr(worker, "StopSignal", lambda parent: never)
     assert worker.main(["--store", str(store.root), "--sweep", "123"]) == 1
     assert capsys.readouterr().out.startswith("There is no sweep 123 in ")
 

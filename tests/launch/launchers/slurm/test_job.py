@@ -30,7 +30,6 @@ from tests.helpers.sweeps import ended_packs, never, planned
 
 pytestmark = pytest.mark.sample(12)
 
-ANNOUNCEMENTS = (signal.SIGUSR1, signal.SIGUSR2)
 FIRST = Owner("node1", 1, job="60", task="3")
 
 
@@ -77,22 +76,17 @@ def when_training(monkeypatch):
     return prepare
 
 
-@pytest.mark.parametrize("number", ANNOUNCEMENTS)
-def test_an_announced_end_is_a_checkpoint_and_a_place_in_the_queue(store, in_job, when_training, number):
+@pytest.mark.parametrize(
+    ("number", "left"), [(signal.SIGUSR1, "back"), (signal.SIGUSR2, "back"), (signal.SIGTERM, "waits")]
+)
+def test_a_worker_that_must_go_leaves_a_checkpoint(store, in_job, when_training, number, left):
+    """After SIGTERM it waits: only Slurm knows whether the job is preempted, and comes back, or is cancelled."""
     plan = planned(store, "seed=0")
     when_training(lambda: send(number))
-    assert in_job(plan) == (["back 60_3 0"], 1)
-    assert load_checkpoint(store, plan.packs[0].id) is not None
-    assert not Leases(store, 100, Owner("elsewhere", 1)).state([plan.packs[0].id])[plan.packs[0].id].held
-
-
-def test_sigterm_is_a_checkpoint_and_patience(store, in_job, when_training):
-    """Preempted or cancelled: only Slurm knows, and brings back the one and not the other."""
-    plan = planned(store, "seed=0")
-    when_training(lambda: send(signal.SIGTERM))
-    assert in_job(plan) == (["waits 60_3 0"], 1)
+    assert in_job(plan) == ([f"{left} 60_3 0"], 1)
     assert load_checkpoint(store, plan.packs[0].id) is not None
     assert ended_packs(store) == []
+    assert not Leases(store, 100, Owner("elsewhere", 1)).state([plan.packs[0].id])[plan.packs[0].id].held
 
 
 @pytest.mark.parametrize("number", [None, signal.SIGUSR2, signal.SIGTERM])

@@ -2,9 +2,8 @@
 
 import pytest
 
-from launch.launchers.slurm.cluster import SlurmError
 from launch.launchers.slurm.job_state import JobState, states_of
-from tests.helpers.stand_ins import fails, prints, put_on_path, row_of_sacct, row_of_squeue, tells
+from tests.helpers.stand_ins import fails, put_on_path, row_of_sacct, row_of_squeue, tells
 
 ENDED = (
     "60_0|FAILED|9:0|n1",
@@ -68,73 +67,30 @@ def test_what_is_over_is_told_with_its_reason(told):
     }
 
 
-@pytest.mark.parametrize(
-    ("state", "reason", "held"),
-    [
-        ("PENDING", "JobHeldUser", True),
-        ("PENDING", "launch failed requeued held", True),
-        ("PENDING", "job requeued in held state", True),
-        ("REQUEUE_HOLD", "None", True),
-        ("PENDING", "Resources", False),
-        ("RUNNING", "None", False),
+MEANINGS = {
+    "": ["COMPLETED", "COMPLETING", "STAGE_OUT"],
+    "ended_early": "BOOT_FAIL CANCELLED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED TIMEOUT".split(),
+    "lives runs": ["RUNNING", "RESIZING", "SIGNALING"],
+    "lives waits to_start": "PENDING CONFIGURING REQUEUE_FED REQUEUED REVOKED STOPPED SUSPENDED".split(),
+    "lives waits held": [
+        *("RESV_DEL_HOLD", "REQUEUE_HOLD", "SPECIAL_EXIT", "PENDING|JobHeldUser"),
+        *("PENDING|launch failed requeued held", "PENDING|job requeued in held state"),
     ],
-)
-def test_which_jobs_wait_to_be_released(state, reason, held):
-    assert JobState("60", state, reason).held is held
-
-
-@pytest.mark.parametrize(
-    ("state", "reason", "to_start"),
-    [
-        ("PENDING", "Resources", True),
-        ("REQUEUED", "None", True),
-        ("PENDING", "JobHeldUser", False),
-        ("PENDING", "BadConstraints", False),
-        ("RUNNING", "None", False),
-        ("COMPLETED", "None", False),
-    ],
-)
-def test_which_jobs_will_start_by_themselves(state, reason, to_start):
-    assert JobState("60", state, reason).to_start is to_start
-
-
-ALL_STATES = {
-    "well": "COMPLETED",
-    "early": "BOOT_FAIL CANCELLED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED TIMEOUT",
-    "ending": "COMPLETING STAGE_OUT",
-    "runs": "RUNNING RESIZING SIGNALING",
-    "waits": "PENDING CONFIGURING REQUEUE_FED REQUEUED REVOKED STOPPED SUSPENDED",
-    "held": "RESV_DEL_HOLD REQUEUE_HOLD SPECIAL_EXIT",
-    "unknown": "? None Unknown INVALID N/A EXPEDITING completed 3",
+    "lives waits": ["PENDING|BadConstraints"],
+    "lives": ["?", "None", "Unknown", "INVALID", "N/A", "EXPEDITING", "completed", "3", ""],
 }
-"""All that Slurm's manual lists, and other answers."""
+"""Properties → all states that Slurm's manual lists, some with a reason, and other answers."""
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"), [(kind, word) for kind, all_of in ALL_STATES.items() for word in all_of.split()]
-)
-def test_each_state_is_what_slurm_means_by_it(kind, words):
-    state = JobState.reported("60", words, "None", "n1")
-    found = (state.lives, state.runs, state.waits, state.held, state.ended_early)
-    assert (
-        found
-        == {
-            "well": (False, False, False, False, False),
-            "early": (False, False, False, False, True),
-            "ending": (False, False, False, False, False),
-            "runs": (True, True, False, False, False),
-            "waits": (True, False, True, False, False),
-            "held": (True, False, True, True, False),
-            "unknown": (True, False, False, False, False),
-        }[kind]
-    )
-    assert ("ended" in str(state)) == (kind in ("well", "early"))
-    assert words not in ("?", "EXPEDITING") or words in str(state)
-
-
-def test_a_state_that_slurm_does_not_tell_is_not_over():
-    assert JobState.reported("60", "", "", "").lives
-    assert "none" in str(JobState.reported("60", "", "", ""))
+@pytest.mark.parametrize("meaning", MEANINGS)
+def test_each_state_is_what_slurm_means_by_it(meaning):
+    for answer in MEANINGS[meaning]:
+        words, _, reason = answer.partition("|")
+        state = JobState.reported("60", words, reason or "None", "n1")
+        held = [name for name in "lives runs waits held ended_early to_start".split() if getattr(state, name)]
+        assert sorted(held) == sorted(meaning.split()), answer
+        assert ("ended" in str(state)) == (words == "COMPLETED" or "ended_early" in held), answer
+        assert words not in ("?", "EXPEDITING") or words in str(state)
 
 
 def test_what_slurm_leaves_open_is_no_error(told):
@@ -168,8 +124,3 @@ def test_without_accounting_the_queue_is_told_all_the_same(told):
     found, gap = told(of_squeue("60_0|RUNNING|None|n1"), fails("Slurm accounting storage is disabled"))
     assert found == {"60_0": "runs"}
     assert gap.endswith("failed: Slurm accounting storage is disabled")
-
-
-def test_a_cluster_that_does_not_answer_is_not_waited_for(told):
-    with pytest.raises(SlurmError, match=r"has not answered for 0\.2 seconds"):
-        told("exec sleep 60", prints(), patience=0.2)

@@ -110,21 +110,14 @@ def test_an_order_that_a_killed_controller_has_forgotten_is_given_again(slurm):
     assert slurm.orders == [0.0, job.GRACE_LOOK_SECONDS]
 
 
-def test_what_a_person_has_cancelled_is_not_put_back(slurm):
+@pytest.mark.parametrize(("stands", "orders"), [(CANCELLED, 0), (TIME_IS_UP, 1)])
+def test_a_job_that_slurm_ends_is_put_back_unless_a_user_cancelled_it(slurm, stands, orders):
     """Slurm would take the order as long as it waits for the job's processes."""
     slurm.stands = AWAY
-    slurm.events |= {30: slurm.set(stands=CANCELLED), 70: slurm.kill}
+    slurm.events |= {30: slurm.set(stands=stands), 70: slurm.kill}
     with pytest.raises(Killed):
         leaves()
-    assert slurm.orders == []
-
-
-def test_what_slurm_ends_for_its_time_limit_is_put_back(slurm):
-    slurm.stands = AWAY
-    slurm.events[30] = slurm.set(stands=TIME_IS_UP)
-    with pytest.raises(Killed):
-        leaves()
-    assert len(slurm.orders) == 1
+    assert len(slurm.orders) == orders
 
 
 def test_a_job_that_has_started_anew_elsewhere_is_left_alone(slurm):

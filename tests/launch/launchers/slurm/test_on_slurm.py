@@ -7,6 +7,8 @@ import time
 import pytest
 
 from launch.__main__ import main
+from plasticity_lab.records.record import read_record
+from tests.helpers.failing_activations import AT_FAULT, planted
 from tests.helpers.slurm_jobs import (
     LONG,
     announce,
@@ -122,21 +124,6 @@ def test_the_submitting_process_can_be_killed_once_it_has_submitted(slurm, store
     assert all_kept(store, runs_of(*LONG)) == undisturbed(*LONG)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["hydra.launcher.partition=gpuu"], "There is no partition gpuu in this cluster; there are cpu, gpu, "),
-        (["hydra.launcher.gres=gpu:99", "device=cpu"], "sbatch refused the job: Batch job submission failed"),
-    ],
-)
-def test_what_slurm_refuses_is_a_sentence_and_leaves_no_job_file(slurm, store, words, sentence):
-    status, err = said(store, "hydra/launcher=packed_slurm", *words)
-    assert status == 1
-    assert err.startswith(sentence)
-    assert err.count("\n") == 1
-    assert not list(store.root.glob("sweeps/*/jobs/*"))
-
-
 def test_cancel_stops_and_resume_goes_on_once(slurm, store, undisturbed, capsys):
     words = (*LONG, "activation=relu,tanh", "launch.workers=1")
     job = submitted(store, *words)
@@ -179,3 +166,21 @@ def test_a_node_lost_with_its_worker_alive_harms_nothing(slurm, store, undisturb
     assert (pack["epoch"], pack["owner"]["restart"]) == (1, 1)
     assert all_kept(store, runs_of(*LONG)) == undisturbed(*LONG)
     wait_until(lambda: "this process of it ends" in log_of(store))
+
+
+def test_a_run_whose_workers_are_killed_each_time_fails_in_the_end(slurm, store, undisturbed, tmp_path):
+    mates = "activation.negative_slope=0.01,0.02,0.03"
+    words = (planted(tmp_path), "activation=killed")
+    once = ("launch.workers=1", "hydra.launcher.partition=cpu", "launch.lease_seconds=30", "checkpoint_minutes=60")
+    job = submitted(store, *words, f"{mates},{AT_FAULT}", *once)
+    assert ended(job) == "FAILED", log_of(store)
+    (guilty,) = runs_of(*words, f"activation.negative_slope={AT_FAULT}")
+    for _ in range(15):  # two workers for packs of 4 and of 2, ten for it alone, and one that says so
+        assert main(["resume", "--store", str(store.root)]) == 0
+        ended(jobs_of(store)[-1])
+        record = read_record(store, guilty.id)
+        if record is not None:
+            break
+    assert record["status"] == "failed"
+    assert "10 workers in turn have vanished" in record["error"]
+    assert all_kept(store, runs_of(*words, mates)) == undisturbed(*words, mates)

@@ -35,16 +35,17 @@ def test_a_worker_trains_on_a_gpu_where_the_job_asks_for_one(said, device, gpu):
     assert wants_gpu(parameters(**said), device) is gpu
 
 
-@pytest.mark.parametrize(("device", "sentence"), [("cuda", "the jobs ask for no GPU"), ("cuda:1", "Slurm chooses")])
-def test_devices_that_slurm_will_not_give(device, sentence):
-    with pytest.raises(ConfigError, match=sentence):
+@pytest.mark.parametrize("device", ["cuda", "cuda:1"])
+def test_devices_that_slurm_will_not_give(device):
+    with pytest.raises(ConfigError, match=f"device is {device}"):
         wants_gpu(parameters(), device)
 
 
-def test_a_time_limit_that_is_announced_before_the_job_begins():
-    check_parameters(parameters(timeout_min=4))
-    with pytest.raises(ConfigError, match=r"timeout_min=3 is too short: .* take 180 of its 180 seconds"):
-        check_parameters(parameters(timeout_min=3))
+@pytest.mark.parametrize(("key", "value"), [("timeout_min", 3), ("array_parallelism", 0), ("array_parallelism", -1)])
+def test_jobs_that_could_not_run_or_would_be_warned_before_they_begin(key, value):
+    check_parameters(parameters(timeout_min=4, array_parallelism=1))
+    with pytest.raises(ConfigError, match=f"{key}={value}"):
+        check_parameters(parameters(**{key: value}))
 
 
 def test_submitit_gets_its_own_names_and_a_job_asks_to_be_requeued():
@@ -91,9 +92,3 @@ def test_a_script_whose_folder_is_not_there_leaves_nothing_in_the_folder_where_i
         ["bash", "-c", script], cwd=tmp_path, env={"SLURM_JOB_ID": "12", "PATH": "/bin:/usr/bin"}, check=True
     )
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("parallel", [0, -1])
-def test_an_array_of_which_no_job_may_run(parallel):
-    with pytest.raises(ConfigError, match=rf"array_parallelism={parallel} .* 1 or more"):
-        check_parameters(parameters(array_parallelism=parallel))

@@ -134,12 +134,3 @@ def test_jobs_in_a_state_that_is_not_known_are_not_over(sweep, said, queue_says)
     assert "EXPEDITING" in line
     assert "60_0" in line
     assert "1 waits until it is released" in line
-
-
-def test_jobs_of_the_same_number_that_are_not_the_sweeps_are_not_told_of(sweep, store, said, queue_says, sacct_says):
-    """After Slurm's numbers were reset, or where another cluster has the number."""
-    theirs = sacct_says("60_1|TIMEOUT|0:0|n1", user="ann")
-    row, lines, _ = said(queue_says("60_0|RUNNING|None|n1", comment="(null)", command="/home/ann/train.sh"), theirs)
-    assert "stopped" in row
-    assert lines[0] == f"{sweep.sweep} on Slurm: no job runs."
-    assert said(queue_says("60_0|RUNNING|None|n1", user="ann"), prints())[1][0].endswith("no job runs.")
