@@ -108,11 +108,11 @@ def _damaged_files(store: Store, states: Sequence[SweepState]) -> list[str]:
     """A line for each damaged file of the sweeps except plans and records, and for each damaged calibration."""
     packs = {pack for state in states for pack in state.packs}
     damaged = [*damaged_files(store, packs), *damaged_checkpoints(store, packs), *damaged_calibrations(store)]
-    leases = LeaseFiles(store)
+    leases = LeaseFiles(store, damaged.append)
     epochs = leases.epochs()
     for pack in epochs.keys() - ended(store, epochs):
         leases.owner(pack, epochs[pack])
-    damaged += [*leases.damaged, *damaged_jobs(store, (state.sweep for state in states))]
+    damaged += damaged_jobs(store, (state.sweep for state in states))
     return [str(error) for error in damaged]
 
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from launch.launchers.slurm.submissions import submissions_of
-from launch.packs.endings import UNKNOWN, Ending, read_ending, write_ending
+from launch.packs.endings import read_ending
 from launch.packs.progress import read_progress
 from launch.tracking.wandb.marks import read_marks
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import GOES_BACK, latest_epoch
-from plasticity_lab.records.damage import DamagedFile, fault_of_file, rename_aside
+from plasticity_lab.records.damage import DamagedFile, fault_of_file
 from plasticity_lab.records.files import names
 from plasticity_lab.records.store import Store
 
@@ -55,11 +55,3 @@ def damaged_jobs(store: Store, sweeps: Iterable[str]) -> list[DamagedFile]:
     for sweep in sweeps:
         submissions_of(store, sweep, unreadable)
     return [error for error in unreadable if isinstance(error, DamagedFile)]
-
-
-def put_aside(store: Store, error: DamagedFile) -> str:
-    """Renames a damaged file.  Returns a line about it.  Raises StoreError."""
-    aside = rename_aside(error.path)
-    if error.path.parent == store.done_folder:
-        write_ending(store, error.path.name, Ending(UNKNOWN), [])
-    return f"{error} It is {aside.name} now."

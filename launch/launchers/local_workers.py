@@ -23,6 +23,7 @@ from launch.packs.owner import this_owner
 from launch.plan.device import cores, limited_memory
 from launch.tracking.wandb.marks import count_written, destination_of
 from launch.wording import in_bytes
+from launch.work.failures import DIVIDED_AFTER
 from launch.work.patience import NOTICE_SECONDS
 from launch.work.precompile import packs_to_precompile
 from plasticity_lab.errors import StoreError
@@ -186,8 +187,6 @@ class Killed:
 
         The new worker counts the holders that vanished, and divides the pack.
         """
-        from launch.work.failures import DIVIDED_AFTER  # imports torch: only commands with workers wait for that
-
         try:
             held = self._held_by(pid)
             times = 0 if held is None else self._times(*held)

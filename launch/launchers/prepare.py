@@ -4,10 +4,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from launch.launchers.damage import damaged_files, damaged_jobs, put_aside
+from launch.launchers.damage import damaged_files, damaged_jobs
 from launch.own_classes.check import check_own_classes
 from launch.packs.begun_otherwise import Earlier, what_becomes_of
-from launch.packs.endings import REPLACED, Ending, end_unheld
+from launch.packs.endings import REPLACED, UNKNOWN, Ending, end_unheld, write_ending
 from launch.packs.todo import Outstanding, adopted, outstanding, tidied
 from launch.plan.planner import CostOf, Resources, TooLarge, plan, widest_pack
 from launch.tracking.choice import decided
@@ -18,7 +18,7 @@ from plasticity_lab.data.folder import data_folder
 from plasticity_lab.diagnostics.chosen import names_of
 from plasticity_lab.errors import PlanError, StoreError
 from plasticity_lab.interventions.intervention import Intervention
-from plasticity_lab.records.damage import DamagedFile
+from plasticity_lab.records.damage import DamagedFile, rename_aside
 from plasticity_lab.records.identity import sweep_id
 from plasticity_lab.records.kinds import sort_of
 from plasticity_lab.records.plan import OtherFormat, Pack, Plan, write_plan
@@ -188,12 +188,15 @@ def _set_aside(ready: Prepared, error: StoreError) -> str:
     """
     if isinstance(error, OtherFormat) and error.sweep == ready.plan.sweep and ready.todo.left:
         raise error
-    if isinstance(error, DamagedFile):
-        try:
-            return put_aside(ready.store, error)
-        except StoreError:
-            pass  # the file can stay: the plan was made without it
-    return str(error)
+    if not isinstance(error, DamagedFile):
+        return str(error)
+    try:
+        aside = rename_aside(error.path)
+        if error.path.parent == ready.store.done_folder:
+            write_ending(ready.store, error.path.name, Ending(UNKNOWN), [])
+    except StoreError:
+        return str(error)  # the file can stay: the plan was made without it
+    return f"{error} It is {aside.name} now."
 
 
 def too_short(runs: Iterable[tuple[Run, int]]) -> list[str]:

@@ -38,7 +38,11 @@ def to_be_trained(ready: Prepared, workers: int) -> bool:
     """
     settings = ready.settings
     if settings.dry_run or settings.plan_only:
-        _show_plan(ready, workers)
+        for error in [*ready.todo.corrupt, *ready.unreadable]:
+            say(str(error))
+        _say_of_plan(ready)
+        finished = len(ready.todo.finished)
+        print_plan(ready.plan.packs, ready.plan.runs, finished, ready.resources, workers, settings, ready.cost_of)
     if settings.dry_run:
         return False
     for words in put_in_order(ready):
@@ -51,14 +55,6 @@ def to_be_trained(ready: Prepared, workers: int) -> bool:
             "begun; the same command without plan_only=true trains them."
         )
     return bool(ready.todo.left) and not settings.plan_only
-
-
-def _show_plan(ready: Prepared, workers: int) -> None:
-    for error in [*ready.todo.corrupt, *ready.unreadable]:
-        say(str(error))
-    _say_of_plan(ready)
-    finished = len(ready.todo.finished)
-    print_plan(ready.plan.packs, ready.plan.runs, finished, ready.resources, workers, ready.settings, ready.cost_of)
 
 
 def announce(ready: Prepared, workers: str) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from launch.packs.owner import MEMORY, Kills, Owner, is_dead_here
@@ -38,12 +38,11 @@ class PackState:
 class LeaseFiles:
     """The leases of a store, for reading only. Each owner is read once, since leases do not change.
 
-    damaged: the errors of leases that do not name their owner.
+    named: called once with the error of each lease that does not name its owner.
     """
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self.damaged: list[DamagedFile] = []
+    def __init__(self, store: Store, named: Callable[[DamagedFile], object] = lambda error: None) -> None:
+        self.store, self._named = store, named
         self._owners: dict[tuple[str, int], Owner | None] = {}
 
     def states(self, packs: Collection[str], seconds: float, reader: Owner | None = None) -> dict[str, PackState]:
@@ -132,7 +131,7 @@ class LeaseFiles:
                 if owner is None:
                     return None
             except DamagedFile as error:
-                self.damaged.append(error)
+                self._named(error)
             self._owners[pack, epoch] = owner
         return self._owners[pack, epoch]
 

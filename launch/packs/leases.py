@@ -83,8 +83,7 @@ class Leases:
         self.store = store
         self.seconds = seconds
         self.owner = owner
-        self._files = LeaseFiles(store)
-        self._named = 0
+        self._files = LeaseFiles(store, lambda error: log.warning("%s", error))
         self._ended: set[str] = set()
         self._held_until: dict[tuple[str, int], float] = {}
 
@@ -183,12 +182,6 @@ class Leases:
         owner = self._files.owner(pack, epoch)
         return owner is None or not owner.precedes(next_owner)
 
-    def _name_damaged(self) -> None:
-        """Logs each lease that cannot be read, once."""
-        for error in self._files.damaged[self._named :]:
-            log.warning("%s", error)
-        self._named = len(self._files.damaged)
-
     def _may_be_free(self, pack: str, epochs: Mapping[str, int], now: float) -> bool:
         """Whether a pack may be free, by its lease when it was last read. Only then are files opened."""
         epoch = epochs.get(pack)
@@ -203,9 +196,7 @@ class Leases:
         If so, it is not read again until it may have run out, or half of `seconds` has passed.
         """
         touched = self._files.touched(pack, epoch)
-        held = self._files.is_held(pack, epoch, touched, server, self.seconds, self.owner)
-        self._name_damaged()
-        if not held:
+        if not self._files.is_held(pack, epoch, touched, server, self.seconds, self.owner):
             return False
         if touched is not None:
             # A holder that gives its pack back is noticed after half the time too.
@@ -228,7 +219,6 @@ class Leases:
 
         None if another worker was faster, or the pack has just ended.
         """
-        self._name_damaged()
         epoch = epochs.get(pack, -1) + 1
         if not link_once(claim, self.store.lease(pack, epoch)):
             return None

@@ -36,7 +36,7 @@ class Outstanding:
     records, metrics or weights; their runs are in `left`.
     """
 
-    index: RunIndex | None = None
+    index: RunIndex
     finished: list[str] = field(default_factory=list)
     renamed: list[Run] = field(default_factory=list)
     without_weights: list[str] = field(default_factory=list)
@@ -143,8 +143,7 @@ def tidied(store: Store, todo: Outstanding, sweep: str, lease_seconds: float) ->
         mark_ended(store, todo, lease_seconds)
         if todo.left:
             store.clear_unfinished(sweep)
-    if todo.index is not None:
-        todo.index.save()
+    todo.index.save()
     for run in todo.renamed:
         add_asked_as(store, run.id, run.asked_as)
     return [f"{error} The record is {set_aside(store, error.run)} now." for error in todo.corrupt]

@@ -92,7 +92,8 @@ class JobWorker:
         sys.exit(status)
 
     def _work(self, signals: JobSignals) -> int:
-        store, job, restart = Store(self.store), this_job(), int(os.environ.get("SLURM_RESTART_COUNT") or 0)
+        store, me = Store(self.store), this_owner()
+        job, restart = str(me.job_name), me.restart
         log.info("Worker of sweep %s in job %s on %s, start %d", self.sweep, job, os.uname().nodename, restart + 1)
         if not store.plan(self.sweep).exists():
             raise StoreError(
@@ -153,24 +154,15 @@ class JobWorker:
 
     def _given_up(self, store: Store) -> bool:
         """Writes the job as its submission's outcome, unless it has one.  True if the submission counts as lost."""
-        array = os.environ.get("SLURM_ARRAY_JOB_ID") or os.environ["SLURM_JOB_ID"]
         count = int(os.environ.get("SLURM_ARRAY_TASK_COUNT") or 1)
         try:
-            outcome = decide(store, self.sweep, self.submission, Outcome(array, count))
+            outcome = decide(store, self.sweep, self.submission, Outcome(this_owner().job, count))
         except StoreError as error:
             log.warning("%s", error)
             return False
         if outcome.job is None:
             log.info("The command that submitted this worker counts as dead, and other workers work: %s", outcome.why)
         return outcome.job is None
-
-
-def this_job() -> str:
-    """The name of this job in Slurm's commands: 12, or 12_3 in an array."""
-    environment = os.environ
-    if "SLURM_ARRAY_JOB_ID" in environment:
-        return f"{environment['SLURM_ARRAY_JOB_ID']}_{environment['SLURM_ARRAY_TASK_ID']}"
-    return environment["SLURM_JOB_ID"]
 
 
 def _died_of_memory(store: Store, owner: Owner) -> bool:
