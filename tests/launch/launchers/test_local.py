@@ -253,8 +253,4 @@ def test_the_second_that_is_killed_on_a_pack_is_replaced_and_then_all_are(store,
     why = command.calls_for_another(second)
     assert all(words in why for words in ("2 workers", "SIGKILL", "pack", "640 MiB"))
     assert "another" in command.calls_for_another(other)
-
-
-def test_one_that_held_no_pack_is_not_replaced(store, held):
-    assert held("pack", 71)
-    assert Killed(store, 100).calls_for_another(99) == ""
+    assert Killed(store, 100).calls_for_another(99) == "", "it held no pack"

@@ -7,31 +7,23 @@ from plasticity_lab import assembly
 from plasticity_lab.data.folder import data_folder
 from tests.helpers.sweeps import runs_of
 
-EXPERTS = ("agent=rainbow", "benchmark=games", "head=softmoe", "head.experts=4")
+EXPERTS = " agent=rainbow benchmark=games head=softmoe head.experts=4"
 
 
 @pytest.mark.parametrize(
     ("words", "updates", "said"),
     [
-        (
-            ["intervention=redo", "intervention.every=50"],
-            49,
-            "every=50 comes after the 49 updates of a run of permuted",
-        ),
-        (["intervention=redo", "intervention.every=50"], 50, None),
-        (["intervention=[l2,redo]", "intervention.redo.every=50"], 49, "intervention.redo.every=50 comes after the 49"),
-        (
-            ["intervention=prune_experts", "intervention.first=10", *EXPERTS],
-            9,
-            "intervention.first=10 comes after the 9",
-        ),
-        (["intervention=prune_experts", "intervention.first=5", "intervention.apart=9", *EXPERTS], 5, None),
-        (["intervention=shrink_and_perturb"], 1, None),
-        (["intervention=none"], 1, None),
+        ("intervention=redo intervention.every=50", 49, "every=50 comes after the 49 updates of a run of permuted"),
+        ("intervention=redo intervention.every=50", 50, None),
+        ("intervention=[l2,redo] intervention.redo.every=50", 49, "intervention.redo.every=50 comes after the 49"),
+        (f"intervention=prune_experts intervention.first=10{EXPERTS}", 9, "intervention.first=10 comes after the 9"),
+        (f"intervention=prune_experts intervention.first=5 intervention.apart=9{EXPERTS}", 5, None),
+        ("intervention=shrink_and_perturb", 1, None),
+        ("intervention=none", 1, None),
     ],
 )
 def test_what_comes_after_the_end_is_said_with_what_would_be_right(words, updates, said):
-    (run,) = runs_of(*words)
+    (run,) = runs_of(*words.split())
     lines = too_short([(run, updates), (run, updates)])
     assert len(lines) == (said is not None)
     assert said is None or (said in lines[0] and f"choose {updates:,} or less" in lines[0])
@@ -40,15 +32,12 @@ def test_what_comes_after_the_end_is_said_with_what_would_be_right(words, update
 @pytest.mark.parametrize(
     ("words", "right"),
     [
-        (
-            ["agent=sac", "benchmark=mujoco", "benchmark.bodies=[hopper]", "agent.min_history=600"],
-            "min_history below 600",
-        ),
-        (["intervention=redo"], "choose a longer run."),
+        ("agent=sac benchmark=mujoco benchmark.bodies=[hopper] agent.min_history=600", "min_history below 600"),
+        ("intervention=redo", "choose a longer run."),
     ],
 )
 def test_a_run_without_an_update_learns_nothing(words, right):
-    (run,) = runs_of(*words)
+    (run,) = runs_of(*words.split())
     (line,) = too_short([(run, 0)])
     assert "makes no update" in line
     assert right in line
@@ -68,11 +57,11 @@ def test_what_is_done_between_tasks_needs_two(name):
 
 @pytest.mark.parametrize(
     "words",
-    [["intervention=glob(*)"], ["intervention=redo,reset_experts,perturb_experts,prune_experts", *EXPERTS]],
+    ["intervention=glob(*)", f"intervention=redo,reset_experts,perturb_experts,prune_experts{EXPERTS}"],
     ids=["images", "boards"],
 )
 def test_in_a_smoke_run_every_intervention_does_something(words, tmp_path):
-    runs = runs_of(*words, "schedule=smoke")
+    runs = runs_of(*words.split(), "schedule=smoke")
     assert len(runs) > 3
     resource = assembly.resources(data_folder(str(tmp_path)))
     assert not too_short([(run, assembly.cost_of(run, resource(run)).updates) for run in runs])

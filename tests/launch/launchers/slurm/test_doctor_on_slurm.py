@@ -90,18 +90,8 @@ def test_a_job_that_stays_in_the_queue_is_cancelled(slurm, doctor, tmp_path):
 
 
 def test_a_calibration_is_measured_by_a_job(slurm, store, capsys):
-    words = [
-        "hydra/launcher=slurm_cpu",
-        "--mode",
-        "eager",
-        "--repeats",
-        "1",
-        "--steps",
-        "2",
-        "--store",
-        str(store.root),
-    ]
-    assert main(["calibrate", *words, "--wait"]) == 0
+    words = "hydra/launcher=slurm_cpu --mode eager --repeats 1 --steps 2 --wait".split()
+    assert main(["calibrate", *words, "--store", str(store.root)]) == 0
     (kept,) = store.root.glob("calibration/cpu-*.json")
     assert f"kept in {kept}" in capsys.readouterr().out
 
