@@ -14,7 +14,7 @@ from launch.launchers.slurm.job import JobWorker
 from launch.launchers.slurm.job_state import JobState
 from launch.launchers.slurm.own_jobs import OwnJob
 from launch.launchers.slurm.pickled import PickledWorker
-from launch.launchers.slurm.submissions import Outcome, add_cancellation, ask, decide, outcome_of
+from launch.launchers.slurm.submissions import Outcome, add_cancellation, ask, cancellations, decide, outcome_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.work import claiming, worker
@@ -98,6 +98,8 @@ def test_what_is_cancelled_leaves_a_checkpoint_and_does_not_come_back(
     plan = planned(store, "seed=0")
 
     def cancelled():
+        if cancellations(store, plan.sweep):
+            return
         add_cancellation(store, plan.sweep)
         if number is not None:
             send(number)
@@ -108,30 +110,20 @@ def test_what_is_cancelled_leaves_a_checkpoint_and_does_not_come_back(
     assert ended_packs(store) == []
     assert in_job(plan) == ([], 0), "started all the same, it leaves at once"
     assert ended_packs(store) == []
-
-
-def test_who_was_submitted_after_a_cancellation_trains(store, in_job):
-    plan = planned(store, "seed=0")
-    add_cancellation(store, plan.sweep)
     assert in_job(plan, cancellations=1) == ([], 0)
-    assert len(ended_packs(store)) == 1
+    assert len(ended_packs(store)) == 1, "submitted after the cancellation, it trains"
 
 
-def test_the_first_worker_notes_the_job_that_its_submission_came_to(store, in_job):
-    """The command may have been killed before it could."""
+def test_a_worker_trains_unless_its_submission_counts_as_lost(store, in_job):
+    """If the command was killed before it could write its job, the first worker does so."""
     plan = planned(store, "seed=0")
-    asked = ask(store, plan.sweep, PARAMETERS, SETTINGS, 0, None)
+    lost, asked = (ask(store, plan.sweep, PARAMETERS, SETTINGS, 0, None) for _ in range(2))
+    decide(store, plan.sweep, lost.number, Outcome(None, why="its command was killed"))
+    assert in_job(plan, submission=lost.number) == ([], 0)
+    assert ended_packs(store) == []
     assert in_job(plan, submission=asked.number) == ([], 0)
     assert outcome_of(store, plan.sweep, asked.number) == Outcome("60", 1)
     assert len(ended_packs(store)) == 1
-
-
-def test_a_worker_whose_submission_was_taken_for_lost_does_not_train_beside_the_others(store, in_job):
-    plan = planned(store, "seed=0")
-    asked = ask(store, plan.sweep, PARAMETERS, SETTINGS, 0, None)
-    decide(store, plan.sweep, asked.number, Outcome(None, why="its command was killed"))
-    assert in_job(plan, submission=asked.number) == ([], 0)
-    assert ended_packs(store) == []
 
 
 def test_it_starts_anew_only_so_often(store, in_job, when_training, monkeypatch):

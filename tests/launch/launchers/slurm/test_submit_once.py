@@ -123,8 +123,8 @@ def test_a_cancellation_while_sbatch_is_busy_holds(store, sweep, stand_in, comma
     assert submissions_of(store, sweep, [])[-1].cancellations == 1
 
 
-def test_a_cancellation_while_the_command_still_imports_holds_for_it(store, sweep, command, monkeypatch):
-    """Seconds pass before a command can look; what it started would train on after `cancel` has said its word."""
+def test_a_cancellation_while_the_command_imports_or_plans_holds_for_it(store, sweep, command, monkeypatch):
+    """Seconds pass before a command can look. Workers that it started then would train after `cancel` has ended."""
     add_cancellation(store, sweep)
     add_cancellation(store, sweep)
     os.utime(store.cancelled_folder(sweep) / "1", (1, 1))
@@ -135,14 +135,28 @@ def test_a_cancellation_while_the_command_still_imports_holds_for_it(store, swee
     os.utime(store.cancelled_folder(sweep) / "2", (1, 1))
     assert command()[::2] == (0, 1)
     assert submissions_of(store, sweep, [])[-1].cancellations == 2
+    monkeypatch.setattr(launcher, "seconds_since_command", lambda: 0.0)
+    really = launcher.prepared
+
+    def prepared(*given):
+        add_cancellation(store, sweep)
+        return really(*given)
+
+    monkeypatch.setattr(launcher, "prepared", prepared)
+    status, err, called = command()
+    assert (status, called) == (1, 1)
+    assert "none was submitted" in err
 
 
-def test_cancelled_workers_do_not_count(store, sweep, stand_in, command):
-    assert command("launch.workers=1")[::2] == (0, 1)
-    assert command("launch.workers=1")[::2] == (0, 1)
+def test_only_jobs_of_the_sweep_that_are_not_cancelled_count_as_workers(store, sweep, stand_in, command):
+    for _ in range(2):
+        assert command("launch.workers=1")[::2] == (0, 1)
     add_cancellation(store, sweep)
     time.sleep(0.1)  # the file server's clock is a tick behind
     assert command("launch.workers=1")[::2] == (0, 2)
+    # Slurm's numbers were reset: the store knows 12, and the queue has another 12.
+    (stand_in.jobs / "12").write_text("#SBATCH --comment=another\n")
+    assert command("launch.workers=1")[::2] == (0, 3)
 
 
 def test_what_sbatch_reports_as_failed_may_be_in_the_queue(store, sweep, stand_in, command):
@@ -177,11 +191,8 @@ def test_a_refused_submission_leaves_the_logs_of_another_alone(store, sweep, sta
 
 def test_workers_count_whatever_comment_the_user_gives_them(store, sweep, stand_in, command):
     """Also one among the parameters that submitit passes on as they are: it would take the place of the mark."""
-    words = (
-        "hydra.launcher.comment=theirs",
-        "+hydra.launcher.additional_parameters.comment='x, y|z'",
-        "launch.workers=1",
-    )
+    more = "+hydra.launcher.additional_parameters.comment='x, y|z'"
+    words = ("hydra.launcher.comment=theirs", more, "launch.workers=1")
     assert command(*words)[::2] == (0, 1)
     (asked,) = submissions_of(store, sweep, [])
     assert f"--comment='x, y|z {mark_of(store, sweep, asked.token)}'" in (stand_in.jobs / "12").read_text()
@@ -291,23 +302,3 @@ def test_resume_may_import_what_its_submission_named_and_nothing_else_that_its_p
     assert (status, "only a store names" in said, "resumed_mine" in sys.modules) == (1, True, False)
     assert resumed(["resumed_mine"]) == (0, "")
     assert "resumed_mine" in sys.modules
-
-
-def test_a_cancellation_while_the_command_plans_leaves_nothing_to_cancel(store, sweep, command, monkeypatch):
-    really = launcher.prepared
-
-    def prepared(*given):
-        add_cancellation(store, sweep)
-        return really(*given)
-
-    monkeypatch.setattr(launcher, "prepared", prepared)
-    status, err, called = command()
-    assert (status, called) == (1, 0)
-    assert "none was submitted" in err
-
-
-def test_a_strangers_job_is_no_worker(store, sweep, stand_in, command):
-    """After Slurm's numbers were reset: the store knows 12, and the queue has another 12."""
-    assert command("launch.workers=1")[::2] == (0, 1)
-    (stand_in.jobs / "12").write_text("#SBATCH --comment=somebody's\n")
-    assert command("launch.workers=1")[::2] == (0, 2)
