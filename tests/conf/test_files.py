@@ -43,6 +43,8 @@ def beside(group, name):
         return ["network.padding=same"]
     if (group, name) == ("network", "pixel_actor_critic"):
         return ["agent=sac", "benchmark=cale", "agent.policy_period=1", "agent.actor_lr=null"]
+    if group == "target" and name != "auto":
+        return ["benchmark=catch", f"agent={'rainbow' if component.load(target).double else 'dqn'}"]
     if group != "agent" or target is None or issubclass(PermutedPixels, component.load(target).learns):
         return []
     if name == "sac":  # whose actions are numbers
@@ -73,7 +75,7 @@ def test_every_option_composes_and_its_component_builds(group, name):
     assert not others or name in ("grid", "search")
     content = yaml.safe_load((CONF / group / f"{name}.yaml").read_text())
     assert run.asked_as[0].get(group, _asked_besides(run, group)) == name
-    if group in COMPONENTS and name != "auto" and "members" not in content:
+    if group in COMPONENTS and "_target_" in content:
         assert run.name(group) == name
         built = component.build(group, name, run.targets[group], run.settings(group))
         assert isinstance(built, component.Component)
@@ -122,7 +124,12 @@ def test_a_rule_names_only_settings_that_some_class_has(rule):
 def test_the_groups_that_a_run_is_made_of_are_declared_as_their_folders_have_them():
     folders = {path.parent.name for path in FILES if re.search("^_target_: plasticity_lab", path.read_text(), re.M)}
     assert folders == set(COMPONENTS)
-    assert {name for name in COMPONENTS if (CONF / name / "auto.yaml").exists()} == AUTO.keys()
+    empty = {
+        name
+        for name in COMPONENTS
+        if (path := CONF / name / "auto.yaml").exists() and "_target_" not in path.read_text()
+    }
+    assert empty == AUTO.keys(), "the benchmark's file says what auto means"
     assert all((CONF / name / f"{each.neutral}.yaml").exists() for name, each in COMPONENTS.items() if each.neutral)
     for path in (CONF / "benchmark").glob("*.yaml"):
         content = yaml.safe_load(path.read_text())

@@ -20,9 +20,8 @@ from tests.helpers.sweeps import trained as trained_by_command
 
 pytestmark = pytest.mark.sample(3)
 
-RECIPES = {
-    name: name for name in ("activation", "agent", "benchmark", "intervention", "network", "optimizer", "perturbation")
-} | {"diagnostic": "diagnostics"}
+SAME_NAME = ("activation", "agent", "benchmark", "intervention", "network", "optimizer", "perturbation", "target")
+RECIPES = {name: name for name in SAME_NAME} | {"diagnostic": "diagnostics"}
 """The pages, and the groups whose options they add."""
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 from omegaconf import OmegaConf
 
-from launch.runs.groups import COMPONENTS
+from launch.runs.groups import AUTO, COMPONENTS
 from plasticity_lab.records.measures import Declared, Kind
 from plasticity_lab.records.record_facts import flags_of
 from plasticity_lab.run import JOINED
@@ -205,8 +205,8 @@ def _usual(group: str, groups: Mapping[str, Choice]) -> bool:
     chosen: dict[str, Any] = {}
     for entry in _contents("config.yaml")["defaults"]:
         chosen |= entry if isinstance(entry, Mapping) else {}
-    if chosen.get(group) == "auto":
-        chosen[group] = _contents(f"benchmark/{groups['benchmark']['name']}.yaml").get(f"default_{group}")
+    if chosen.get(group) == "auto" and group in AUTO:
+        chosen[group] = _contents(f"benchmark/{groups['benchmark']['name']}.yaml").get(AUTO[group])
     return groups[group]["name"] == chosen.get(group)
 
 

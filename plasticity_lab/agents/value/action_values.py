@@ -68,6 +68,10 @@ class ActionValues:
         """The probabilities of one action's atoms for each example, (K, B, Z)."""
         return exp(log_softmax(self.of_actions(outputs, action_KB)))
 
+    def all_distributions(self, outputs: Outputs) -> Tensor:
+        """The probabilities of every action's atoms, (K, B, A, Z)."""
+        return exp(log_softmax(self._of_all(outputs)))
+
     def support(self, settings: AgentSettings) -> Tensor:
         """The returns of the atoms, (K, Z)."""
         low, high = settings["support_low"].unsqueeze(1), settings["support_high"].unsqueeze(1)

@@ -15,6 +15,8 @@ from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.value.learner import ValueLearner
 from plasticity_lab.agents.value.settings import ValueSettings
+from plasticity_lab.agents.value.targets.auto import targets_of_runs
+from plasticity_lab.agents.value.targets.target import VALUES
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import SegmentedTasks
 from plasticity_lab.diagnostics.view import OBSERVED
@@ -47,7 +49,7 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
     """
 
     learns = BodyBenchmark
-    provides = frozenset({OUTPUTS, TASK_BEGINS, OBSERVED})
+    provides = frozenset({OUTPUTS, TASK_BEGINS, OBSERVED, VALUES})
     measures = VALUE_MEASURES
     objects_to = frozenset({"benchmark"})
 
@@ -86,13 +88,13 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
 
     def tasks(self, parts: Parts[BodyBenchmark], model: Model) -> SegmentedTasks:
         """The benchmark's tasks, cut into epochs and chunks."""
-        most = steps_of_chunk(self.environments, self.update_period, self._operations(model))
+        most = steps_of_chunk(self.environments, self.update_period, self._operations(parts, model))
         return SegmentedTasks(parts.benchmark, self.environments, self.epoch_steps, most)
 
     def cost(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Cost:
         """The cost of one run."""
         model, body = self.model(parts, resource), next(iter(resource.by_name.values()))
-        operations, rows, numbers = self._operations(model), aligned(self.batch), prod(body.observation)
+        operations, rows, numbers = self._operations(parts, model), aligned(self.batch), prod(body.observation)
         between = sum(prod(unit.produced) for unit in model.units)
         batch = 2 * rows * numbers * np.dtype(body.dtype).itemsize + 4 * rows * (2 * numbers + 3 * between)
         memory = (
@@ -115,8 +117,9 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
         """Every body, by name."""
         return steps_of_bodies()
 
-    def _operations(self, model: Model) -> int:
-        """Operations of one update in matrix products and convolutions: three passes of the network, one of its target,
-        and with `double` one more of the network.
+    def _operations(self, parts: Parts[BodyBenchmark], model: Model) -> int:
+        """Operations of one update in matrix products and convolutions: three passes for the loss and its gradient, and
+        the passes of the target.
         """
-        return (10 if self.double else 8) * model.work(model.only_body) * aligned(self.batch)
+        passes = 3 + len(targets_of_runs(parts, self)[0].passes)
+        return 2 * passes * model.work(model.only_body) * aligned(self.batch)

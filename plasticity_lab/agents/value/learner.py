@@ -26,7 +26,8 @@ from plasticity_lab.agents.packed_network import PackedNetwork, as_floats
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.value.acting import Actor, epsilon_greedy, exploring
 from plasticity_lab.agents.value.settings import ValueSettings
-from plasticity_lab.agents.value.step import MEASURED, READS, TARGET_NOISE, loss_of, step_of, targets_of
+from plasticity_lab.agents.value.step import MEASURED, READS, TARGET, TARGET_NOISE, loss_of, step_of, targets_of
+from plasticity_lab.agents.value.targets.auto import targets_of_runs
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Segment, SegmentedTasks, Stage
 from plasticity_lab.diagnostics.view import View
@@ -34,6 +35,7 @@ from plasticity_lab.environments.environments import Environments
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Rows
+from plasticity_lab.stacking.run_axis import on_run_axis
 
 Array = NDArray[Any]
 
@@ -74,7 +76,9 @@ class ValueLearner(LearnerWithMemory):
             noisy=agent.noisy, compiled=compiled, structure=parts.structure, kernels=parts.kernels,
             read=self.action_values.read,
         )  # fmt: skip
-        step = step_of(self.network, body.name, self.action_values, agent.double, parts.kernels)
+        targets = targets_of_runs(parts, agent)
+        self.network.settings[TARGET], self.of_target = on_run_axis(targets, device), targets[0]
+        step = step_of(self.network, body.name, self.action_values, self.of_target, parts.kernels)
         same = "value step", parts.structure, model.structure_key, body.name
         self.step = Compiled(step, same, reads=READS) if compiled else step
         self.epsilons = list[Array]()
@@ -173,7 +177,7 @@ class ValueLearner(LearnerWithMemory):
         model, probe, body = self.network.model, dict[str, Tensor](), self.body.name
         learns = self.timetable.learns(self.memory.steps)
         if learns and (batch := self.memory.probe(self.network.updates, self.device)):
-            targets = targets_of(model, body, self.action_values, self.agent.double)
+            targets = targets_of(model, body, self.action_values, self.of_target)
             with torch.no_grad():
                 target = targets(self.network.parameters, self.target.parameters, self.network.settings, batch, None)
             probe = {name: batch[name] for name in ("action", "weight")}

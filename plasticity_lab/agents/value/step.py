@@ -12,7 +12,16 @@ from torch import Tensor
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, drawn, row_of, update_of
 from plasticity_lab.agents.value.action_values import ActionValues
-from plasticity_lab.agents.value.targets import projected, values
+from plasticity_lab.agents.value.targets.inputs import (
+    ONLINE_NEXT,
+    ONLINE_NOW,
+    TARGET_NEXT,
+    TARGET_NOW,
+    StateValues,
+    TargetInputs,
+)
+from plasticity_lab.agents.value.targets.target import Target
+from plasticity_lab.errors import OwnClassError
 from plasticity_lab.interventions.now import State
 from plasticity_lab.kernels.through import through
 from plasticity_lab.networks.model import Model
@@ -57,50 +66,64 @@ Settings = Mapping[str, Tensors]
 Step = Callable[..., State]
 Targets = Callable[[Tensors, Tensors, Settings, Tensors, Tensor | None], Tensor]
 TARGET_NOISE = "target noise"
+TARGET = "target"
+"""The target's part of the settings."""
+NETWORK_AND_STATES = {
+    TARGET_NEXT: ("target", "following"),
+    ONLINE_NEXT: ("online", "following"),
+    TARGET_NOW: ("target", "x"),
+    ONLINE_NOW: ("online", "x"),
+}
+"""Pass of a target → the network that computes it, and the states in the batch."""
 READS = (1, 2, 3, 4, 5, 7)
 """Positions of the arguments that a step does not change."""
 
 
-def targets_of(model: Model, body: str, action_values: ActionValues, double: bool, kernels: bool = False) -> Targets:
+def targets_of(model: Model, body: str, action_values: ActionValues, target: Target, kernels: bool = False) -> Targets:
     """The targets of a batch, as a function of tensors: (K, B), or distributions (K, B, Z).
 
-    Its arguments: the network's parameters; the target network's; settings (part → name → (K,)); a batch with
-        "following" (K, B, D), "returns" and "discount" (K, B); random numbers of noisy layers, or None.
+    Its arguments: the network's parameters; the target network's; settings (part → name → (K,)); a batch with "x" and
+        "following" (K, B, D), "action", "returns" and "discount" (K, B); random numbers of noisy layers, or None.
 
-    The target network selects the best next action. If `double`, the network itself selects it, with the same noise
-    (van Hasselt et al. 2016). The value is always the target network's. Both networks are in evaluation mode except for
-    the noise, so a randomised activation has its mean slope. The noise has the scope of `model`.
+    Every pass is in evaluation mode except for the noise, so a randomised activation has its mean slope. All passes
+    have the same noise, with the scope of `model`.
     kernels: whether our own kernels compute layers.
+    Raises OwnClassError if the target declares a pass that does not exist, or if a target has another shape.
     """
+    if unknown := [name for name in target.passes if name not in NETWORK_AND_STATES]:
+        known = ", ".join(f"'{name}'" for name in NETWORK_AND_STATES)
+        raise OwnClassError(f"{type(target).__name__} names '{unknown[0]}' in passes; the passes are {known}.")
 
-    def targets(own: Tensors, target: Tensors, settings: Settings, batch: Tensors, noise: Tensor | None) -> Tensor:
-        def answers(parameters: Tensors) -> Tensors:
-            given = through(parameters, kernels)
-            return model.forward(given, settings["activation"], batch["following"], None, body, noise)[0]
+    def targets(own: Tensors, behind: Tensors, settings: Settings, batch: Tensors, noise: Tensor | None) -> Tensor:
+        agent, parameters = settings["agent"], {"online": own, "target": behind}
 
-        agent, then = settings["agent"], answers(target)
-        if not action_values.atoms and not double:
-            return values(action_values.of_all(then, agent).amax(dim=-1), batch["returns"], batch["discount"])
-        best = action_values.of_all(answers(own) if double else then, agent).argmax(dim=-1)
-        if not action_values.atoms:
-            return values(action_values.of_actions(then, best), batch["returns"], batch["discount"])
-        return projected(
-            action_values.distributions(then, best), action_values.support(agent), batch["returns"], batch["discount"]
-        )
+        def values_of(network: str, states: str) -> StateValues:
+            given = through(parameters[network], kernels)
+            outputs = model.forward(given, settings["activation"], batch[states], None, body, noise)[0]
+            return StateValues(action_values, outputs, agent)
+
+        passes = {name: values_of(*NETWORK_AND_STATES[name]) for name in target.passes}
+        taken = batch["action"], batch["returns"], batch["discount"]
+        found = target.target(TargetInputs(action_values, passes, *taken, settings[TARGET], agent))
+        promised = (*batch["action"].shape, *([action_values.atoms] if action_values.atoms else []))
+        if found.shape != promised:  # it would be broadcast to the shape of the values
+            what = f"{type(target).__name__}.target returns {tuple(found.shape)}"
+            raise OwnClassError(f"{what}; it must return {promised}: runs, examples{', atoms' * bool(promised[2:])}.")
+        return found
 
     return targets
 
 
 def step_of(
-    network: PackedNetwork, body: str, action_values: ActionValues, double: bool, kernels: bool = False
+    network: PackedNetwork, body: str, action_values: ActionValues, target: Target, kernels: bool = False
 ) -> Step:
     """The step as a function of tensors alone. It changes parameters and moments in place and returns the
     intervention's next state.
 
     Its arguments:
     train_state: changed in place.
-    target: the target network's parameters.
-    settings: part → name → (K,).
+    behind: the target network's parameters.
+    settings: part → name → (K,); the part `TARGET` has the target's.
     keys: keys of random numbers, purpose → (K, 2).
     batch: "x" and "following" (K, B, D), "action", "returns" and "discount" (K, B), "weight" (B,) and optionally
         "importance" (K, B), as in `loss_of` and `targets_of`.
@@ -110,17 +133,17 @@ def step_of(
 
     kernels: whether our own kernels compute layers.
 
-    All next observations of a run's batch have the same noise, for every scope of the agent's noise. Source:
+    All observations of a run's targets have the same noise, for every scope of the agent's noise. Source:
     `target_output` in Dopamine's full_rainbow_agent.py, which its labs/moes call too.
     """
     model, of_targets = network.model, network.model.with_noise_scope("batch")
     loss = loss_of(model, body, action_values)
     update = update_of(model, loss, network.optimizer, network.intervention, kernels=kernels, examples="x", body=body)
-    targets = targets_of(of_targets, body, action_values, double, kernels)
+    targets = targets_of(of_targets, body, action_values, target, kernels)
 
     def step(
         train_state: TrainState,
-        target: Tensors,
+        behind: Tensors,
         settings: Settings,
         keys: Tensors,
         batch: Tensors,
@@ -134,7 +157,7 @@ def step_of(
             noise = uniforms(keys[TARGET_NOISE], now["updates"], count)
         learn = {
             **{name: batch[name] for name in ("x", "action", "weight", "importance") if name in batch},
-            "target": targets(train_state.parameters, target, settings, batch, noise),
+            "target": targets(train_state.parameters, behind, settings, batch, noise),
             **drawn(model, keys, now["updates"], examples, body),
         }
         state, own = update(train_state, UpdateInputs(settings, keys["intervention"], now["updates"], now), learn)

@@ -6,7 +6,7 @@ import torch
 
 from plasticity_lab.agents.value.action_values import ActionValues
 from plasticity_lab.agents.value.step import loss_of
-from plasticity_lab.agents.value.targets import values
+from plasticity_lab.agents.value.targets.returns import values
 from plasticity_lab.stacking.linear import StackedLinear
 
 

@@ -40,12 +40,22 @@ class Plain:
                     break
             else:
                 with torch.no_grad():
-                    value = value + discount * self.q(self.target, transitions[now][0]).max()
+                    value = value + discount * self.following(transitions[now][0])
             observation, action, *_ = transitions[step]
+            with torch.no_grad():
+                value = value + self.bonus(observation, action)
             errors.append((self.q(self.parameters, observation)[action] - value) ** 2)
         self.adam.zero_grad()
         torch.stack(errors).mean().backward()
         self.adam.step()
+
+    def following(self, observation):
+        """The value of a next state."""
+        return self.q(self.target, observation).max()
+
+    def bonus(self, observation, action):
+        """A number added to the reward of the action taken."""
+        return 0.0
 
     def copy(self):
         self.target = {name: value.detach().clone() for name, value in self.parameters.items()}
@@ -53,11 +63,18 @@ class Plain:
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_it_learns_what_dqn_written_plainly_learns(n):
-    """Over more than one copy of the target, with rewards and ends of episodes among what is drawn."""
+    learns_as(Plain, n)
+
+
+def learns_as(written: type[Plain], n: int, *more: str) -> None:
+    """The runs of seeds 0 and 1 learn as they are written plainly, over more than one copy of the target.
+
+    Rewards and ends of episodes are among the drawn steps.
+    """
     words = (*SMALL, "agent.update_period=2", "agent.target_period=30", "agent.epsilon_start=0.9", f"agent.n_step={n}")
-    words = (*words, f"agent.gamma={GAMMA}", "benchmark.environment_steps=180", "agent.capacity=400")
+    words = (*words, f"agent.gamma={GAMMA}", "benchmark.environment_steps=180", "agent.capacity=400", *more)
     learner, chunks = begun(packs_of(*words, "seed=0,1"))
-    plain = [Plain(learner, run) for run in range(2)]
+    plain = [written(learner, run) for run in range(2)]
     for chunk in chunks:
         learner.advance(chunk)
     ring, taken = learner.memory.ring, 0

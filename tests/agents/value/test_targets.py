@@ -5,7 +5,9 @@ import torch
 
 from plasticity_lab.agents.value.action_values import ActionValues
 from plasticity_lab.agents.value.step import targets_of
-from plasticity_lab.agents.value.targets import projected
+from plasticity_lab.agents.value.targets.double import DoubleQLearning
+from plasticity_lab.agents.value.targets.q import QLearning
+from plasticity_lab.agents.value.targets.returns import projected
 
 SUPPORT = torch.tensor([[0.0, 1.0, 2.0]])
 
@@ -68,12 +70,18 @@ def test_within_the_support_the_mean_is_the_returns_and_the_discounted_mean(form
 
 
 AGENT = {"support_low": torch.tensor([0.0]), "support_high": torch.tensor([2.0])}
-BATCH = {"following": torch.zeros(1, 1, 1), "returns": torch.tensor([[1.0]]), "discount": torch.tensor([[0.5]])}
+BATCH = {
+    "x": torch.zeros(1, 1, 1),
+    "following": torch.zeros(1, 1, 1),
+    "action": torch.tensor([[0]]),
+    "returns": torch.tensor([[1.0]]),
+    "discount": torch.tensor([[0.5]]),
+}
 
 
 def targets(action_values: ActionValues, double: bool, own, target, model=None):
-    find = targets_of(model or Outputs(), "body", action_values, double)
-    settings = {"activation": {}, "agent": AGENT}
+    find = targets_of(model or Outputs(), "body", action_values, DoubleQLearning() if double else QLearning())
+    settings = {"activation": {}, "agent": AGENT, "target": {}}
     return find({"q": torch.tensor([[own]])}, {"q": torch.tensor([[target]])}, settings, BATCH, None)[0, 0].tolist()
 
 
@@ -95,9 +103,9 @@ def test_distributions_are_those_of_the_best_action():
 
 def test_both_networks_answer_with_the_same_noise():
     model, noise = Outputs(), torch.rand(1, 4)
-    find = targets_of(model, "body", ActionValues(3), True)
+    find = targets_of(model, "body", ActionValues(3), DoubleQLearning())
     own = {"q": torch.rand(1, 1, 3)}
-    find(own, own, {"activation": {}, "agent": AGENT}, BATCH, noise)
+    find(own, own, {"activation": {}, "agent": AGENT, "target": {}}, BATCH, noise)
     assert [each is noise for each in model.noise] == [True, True]
 
 

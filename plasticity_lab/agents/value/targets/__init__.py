@@ -1,0 +1,1 @@
+"""The targets that a value agent's network learns (config group `target`)."""
