@@ -98,10 +98,15 @@ class Functions(TorchFunctionMode):
     def _of_runs(self, arguments: Sequence[Any]) -> bool:
         """Whether an argument holds numbers of all runs; in compiled code, whether there is any tensor.
 
-        A number of one run at a time has the same place in every pack.
+        A number of one run at a time has the same place in every pack. Outside of compiled code, numbers of 64 bits
+        are for float32 to be made of them (an optimizer's corrections): their last bits do not matter.
         """
         floats = [each for each in arguments if isinstance(each, Tensor) and each.is_floating_point()]
-        return any(self._compiled or (each.dim() > 0 and each.shape[0] % self._runs == 0) for each in floats)
+        if self._compiled:
+            return bool(floats)
+        return any(
+            each.dim() > 0 and each.shape[0] % self._runs == 0 and each.dtype != torch.float64 for each in floats
+        )
 
     def _caller(self) -> str | None:
         """The file and line in the class's own code that made this call; None for a call of other code."""

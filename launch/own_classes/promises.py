@@ -124,7 +124,7 @@ class WatchedIntervention(Watched):
 
 
 class WatchedOptimizer(Watched):
-    """Moments have the shapes of the parameters; corrections have a row for each step."""
+    """Moments have the shapes of the parameters, states the run axis first; corrections have a row for each step."""
 
     def start(self, parameters: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
         """The moments."""
@@ -133,6 +133,15 @@ class WatchedOptimizer(Watched):
             if _shapes_of(values) != _shapes_of(parameters):
                 raise BrokenPromise("start", f"returns {_described(values)}, not moments like the parameters: {kind}")
         return moments
+
+    def start_state(self, parameters: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+        """The state besides the moments."""
+        state, runs = self._called("start_state", parameters), len(next(iter(parameters.values())))
+        for kind, values in state.items() if isinstance(state, dict) else [("", state)]:
+            shapes = _shapes_of(values)
+            if shapes is None or any(shape[:1] != (runs,) for shape in shapes.values()):
+                raise BrokenPromise("start_state", f"returns {_described(values)}, not tensors of {runs} runs: {kind}")
+        return state
 
     def corrections(self, settings: Mapping[str, Tensor], first: int, steps: int) -> dict[str, Tensor]:
         """A row for each step."""
@@ -143,10 +152,17 @@ class WatchedOptimizer(Watched):
 
     def update(self, parameters: Mapping[str, Tensor], *others: Any) -> None:
         """In place."""
+        self._in_place("update", parameters, parameters, *others)
+
+    def step(self, now: Any) -> None:
+        """In place, of an update rule."""
+        self._in_place("step", now.parameters, now)
+
+    def _in_place(self, verb: str, parameters: Mapping[str, Tensor], *arguments: Any) -> None:
         before = [(name, value.data_ptr()) for name, value in parameters.items()]
-        self._called("update", parameters, *others)
+        self._called(verb, *arguments)
         if [(name, value.data_ptr()) for name, value in parameters.items()] != before:
-            raise BrokenPromise("update", "puts other tensors in the place of the parameters; change them in place")
+            raise BrokenPromise(verb, "puts other tensors in the place of the parameters; change them in place")
 
     def start_state(self, parameters: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
         """The state besides the moments."""
