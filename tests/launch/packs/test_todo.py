@@ -126,6 +126,18 @@ def test_a_rerun_that_fails_leaves_the_finished_record_and_is_planned_again(stor
     assert (left.runs, left.attempt) == (again.packs[0].runs, 2)
 
 
+@pytest.mark.walk(1)
+def test_a_run_is_tried_again_as_often_as_retries_says_and_no_more(store, monkeypatch):
+    monkeypatch.setattr(worker, "train_pack", raising(ZeroDivisionError("by nought")))
+    (run,) = runs_of("seed=0")
+    for failed in (1, 2, 3):
+        trained(store, "seed=0", "launch.retries=9")
+        again = outstanding(store, [run], rerun=False, retries=failed)
+        assert (again.left, again.given_up) == ([run], {})
+        enough = outstanding(store, [run], rerun=False, retries=failed - 1)
+        assert (enough.left, enough.given_up) == ([], {run.id: failed})
+
+
 def test_a_pack_killed_after_its_last_record_is_marked_as_ended_by_the_next_command(store, monkeypatch):
     def killed(*_):
         raise KeyboardInterrupt
