@@ -20,7 +20,6 @@ from plasticity_lab.component import Component
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.networks.network import Design, Shapes
-from plasticity_lab.stacking.update_rule import RuleInputs
 
 WRITES = "the images that all runs and packs share; change a copy of them"
 MOST_BYTES = 2**26
@@ -163,22 +162,6 @@ class WatchedOptimizer(Watched):
         self._called(verb, *arguments)
         if [(name, value.data_ptr()) for name, value in parameters.items()] != before:
             raise BrokenPromise(verb, "puts other tensors in the place of the parameters; change them in place")
-
-    def start_state(self, parameters: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-        """The state besides the moments."""
-        state, runs = self._called("start_state", parameters), len(next(iter(parameters.values())))
-        for values in state.values() if isinstance(state, dict) else [state]:
-            if not isinstance(values, dict) or any(value.shape[:1] != (runs,) for value in values.values()):
-                what = f"returns {_described(state)}, not kind → name → a tensor of {runs} runs, ({runs}, …)"
-                raise BrokenPromise("start_state", what)
-        return state
-
-    def step(self, now: RuleInputs) -> None:
-        """In place, for an update rule."""
-        before = [(name, value.data_ptr()) for name, value in now.parameters.items()]
-        self._called("step", now)
-        if [(name, value.data_ptr()) for name, value in now.parameters.items()] != before:
-            raise BrokenPromise("step", "puts other tensors in the place of the parameters; change them in place")
 
 
 class WatchedNetwork(Watched):
