@@ -28,11 +28,25 @@ AGGREGATES = ("iqm", "median", "mean", "optimality gap")
 
 
 @dataclass(frozen=True)
-class Compared:
+class Asked:
+    """The comparison of a section, before it is made.
+
+    measures: benchmark → the number compared there, for all benchmarks of the section. named: the reference that the
+    user named. shows_pairs: whether all pairs are shown.
+    """
+
+    by: str
+    section: Section
+    measures: Mapping[str, Measure]
+    named: str | None
+    shows_pairs: bool
+
+
+@dataclass(frozen=True)
+class Compared(Asked):
     """The arms of one section, on one benchmark or over several.
 
     arms: with their cells on these benchmarks. task: the benchmark; None for scores over several.
-    measures: benchmark → the number compared there, for all benchmarks of the section.
     ends: benchmark → the values that score 0 and 1, for each benchmark in the scores. left_out: the same for benchmarks
     without scores. aggregates: arm → name → number with its interval.
     reference: the arm that others are compared with. chosen: the reason for this choice.
@@ -40,18 +54,14 @@ class Compared:
     alike: the best arm, and the arms not significantly different from it.
     """
 
-    by: str
-    section: Section
     arms: Sequence[Arm]
     task: str | None
-    measures: Mapping[str, Measure]
     ends: Mapping[str, Ends]
     left_out: Mapping[str, Ends]
     aggregates: Mapping[str, Mapping[str, Interval]]
     reference: str
     chosen: str
     pairs: Sequence[Pair]
-    shows_pairs: bool
     alike: Sequence[str]
 
     @property
@@ -82,17 +92,6 @@ class Comparison:
     notes: Sequence[str]
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """The arguments of one section: see `comparison` and `Compared`."""
-
-    by: str
-    section: Section
-    measures: Mapping[str, Measure]
-    against: str | None
-    pairs: bool
-
-
 def comparison(
     rows: Sequence[Row],
     by: str | None = None,
@@ -114,7 +113,7 @@ def comparison(
         measures = measures_of(section, metric)
         arms = arms_of(section, measures)
         several = pairs if pairs is not None else 2 < len(arms) <= FEW
-        asked = _Asked(setting, section, measures, against, several)
+        asked = Asked(setting, section, measures, against, several)
         shown += _scores(asked, arms)
         for task in section.strata:
             on_task = [replace(arm, cells={task: arm.cells[task]}) for arm in arms if task in arm.cells]
@@ -123,9 +122,9 @@ def comparison(
     return Comparison(setting, [row for row in rows if row.run in runs], shown, notes)
 
 
-def _scores(asked: _Asked, arms: Sequence[Arm]) -> list[Compared]:
+def _scores(asked: Asked, arms: Sequence[Arm]) -> list[Compared]:
     """The comparison over several benchmarks; empty if fewer than two of them have scores."""
-    fixed = None if asked.against == BEST else _fixed(asked.by, arms, asked.against)
+    fixed = None if asked.named == BEST else _fixed(asked.by, arms, asked.named)
     ends: dict[str, Ends] = {}
     for task in asked.section.strata:
         means = {arm.label: mean for arm in arms if task in arm.cells and (mean := arm.cells[task].mean) is not None}
@@ -143,7 +142,7 @@ def _scores(asked: _Asked, arms: Sequence[Arm]) -> list[Compared]:
 
 
 def _compared(
-    asked: _Asked,
+    asked: Asked,
     arms: Sequence[Arm],
     task: str | None,
     ends: Mapping[str, Ends] | None = None,
@@ -168,21 +167,18 @@ def _compared(
     tasks = len(ends) or 1
     complete = [arm.label for arm in arms if len(arm.cells) == tasks and all(of.complete for of in arm.cells.values())]
     best = _best({label: of[ranked_by].value for label, of in aggregates.items()}, complete, better)
-    reference, chosen = _reference(asked.by, arms, best, asked.against)
+    reference, chosen = _reference(asked.by, arms, best, asked.named)
     return Compared(
-        asked.by,
-        asked.section,
-        arms,
-        task,
-        asked.measures,
-        ends,
-        left_out or {},
-        aggregates,
-        reference,
-        chosen,
-        _pairs([*by_label], reference, asked.pairs, pair),
-        asked.pairs,
-        _alike(best, [*by_label], pair),
+        **vars(asked),
+        arms=arms,
+        task=task,
+        ends=ends,
+        left_out=left_out or {},
+        aggregates=aggregates,
+        reference=reference,
+        chosen=chosen,
+        pairs=_pairs([*by_label], reference, asked.shows_pairs, pair),
+        alike=_alike(best, [*by_label], pair),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from analysis.compare.setting import ARM, TUNED, all_settings, arms, comes_along, listed, task_of, word
 from analysis.names import BENCHMARKS, NAMES, display
-from analysis.rows import NAMED_BY_THE_ASKER, Row, key, varying
+from analysis.rows import NAMED_BY_THE_ASKER, Row, grouped, key, varying
 from analysis.setting_words import words_of
 from analysis.where import by_size, comparable
 from plasticity_lab.errors import ConfigError
@@ -65,9 +65,7 @@ def sections(rows: Sequence[Row], by: str) -> tuple[list[Section], list[str]]:
     lone: list[Section] = []
     for tuned, those in _by_tuning(runs, by).items():
         split = _splitting(those, by)
-        groups: dict[str, list[_Run]] = {}
-        for run in those:
-            groups.setdefault(key({name: run.rest.get(name) for name in split}), []).append(run)
+        groups = grouped(those, lambda run, split=split: key({name: run.rest.get(name) for name in split}))
         for group in sorted(groups.values(), key=lambda of: [word(of[0].rest.get(name)) for name in split]):
             section = _section(group, by, split, tuned)
             if shared := [task for task, arms in section.strata.items() if len(arms) > 1]:
@@ -133,10 +131,8 @@ def _by_arm(rows: Sequence[Row], settings: Mapping[int, Settings]) -> list[_Run]
 
 def _by_tuning(runs: Sequence[_Run], by: str) -> dict[str, list[_Run]]:
     """Runs by the name of their tuned hyperparameters (chosen for each arm); runs without tuning are under ""."""
-    found: dict[str, list[_Run]] = {}
-    for run in runs:
-        tuned = by != "hyperparams" and run.row.hyperparams in TUNED
-        found.setdefault(run.row.hyperparams if tuned else "", []).append(run)
+    tuned = () if by == "hyperparams" else TUNED
+    found = grouped(runs, lambda run: run.row.hyperparams if run.row.hyperparams in tuned else "")
     return dict(sorted(found.items()))
 
 
@@ -201,9 +197,7 @@ def _task_name(task: tuple[str, ...], runs: Iterable[_Run]) -> str:
 
 def _why_none(runs: Sequence[_Run], by: str) -> str:
     """Why no two arms can be compared."""
-    values: dict[str, list[_Run]] = {}
-    for run in runs:
-        values.setdefault(word(run.value), []).append(run)
+    values = grouped(runs, lambda run: word(run.value))
     if len(values) < 2:
         return f"All runs here have {by}={next(iter(values))}; --by takes a setting that differs between runs."
     split = _splitting(runs, by)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.conf import groups
-from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, varying
+from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, grouped, varying
 from analysis.where import asked_for, comparable, some_of, spelled
 from plasticity_lab.errors import ConfigError
 
@@ -84,10 +84,9 @@ def differing(rows: Sequence[Row]) -> list[str]:
     benchmark.
     """
     of = all_settings(rows)
-    alike: dict[tuple[str, ...], list[Settings]] = {}
-    for row in rows:
-        alike.setdefault(task_of(row), []).append(of[id(row)])
-    names = sorted({name for each in alike.values() for name in varying(each)} - set(NAMED_BY_THE_ASKER))
+    alike = grouped(rows, task_of)
+    settings = [[of[id(row)] for row in same] for same in alike.values()]
+    names = sorted({name for several in settings for name in varying(several)} - set(NAMED_BY_THE_ASKER))
     if all(row.hyperparams in TUNED for row in rows) and any("." not in name for name in names):
         names = [name for name in names if not is_own(name)]
     names = [name for name in names if name.partition(".")[0] not in names or "." not in name]

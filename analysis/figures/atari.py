@@ -9,7 +9,7 @@ from analysis.figures.drawing import Asked, Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, groups
 from analysis.figures.style import MOST, POINTS
 from analysis.reported.reported import lines
-from analysis.rows import Row
+from analysis.rows import Row, grouped
 from analysis.setting_words import telling, words_of
 from analysis.tables.declared.headline import HEADLINE
 from analysis.tables.table import Metrics
@@ -27,10 +27,8 @@ def atari(asked: Asked) -> Drawing:
     """The figure.  Raises ConfigError if no finished run is of Atari."""
     rows = [row for row in asked.rows if row.benchmark.startswith("atari") and GAME in row.study]
     found = groups(HEADLINE, rows)
-    by_game: dict[str, list[Group]] = {}
-    for group in found:
-        if group.runs:
-            by_game.setdefault(str(group.runs[0].study[GAME]), []).append(group)
+    with_runs = [group for group in found if group.runs]
+    by_game = grouped(with_runs, lambda group: str(group.runs[0].study[GAME]))
     panels = [_panel(game, of, asked.metrics) for game, of in sorted(by_game.items())]
     panels = [panel for panel in panels if any(series.runs for series in panel.series)]
     if not panels:

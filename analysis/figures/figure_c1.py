@@ -7,7 +7,7 @@ from analysis.figures.groups import Group, caption, correlation_said, headline_g
 from analysis.figures.slopes import DEAD
 from analysis.names import ACTIVATIONS, display, metric
 from analysis.reported.reported import lines
-from analysis.rows import Row
+from analysis.rows import Row, grouped
 from plasticity_lab.errors import ConfigError
 
 AGAINST = {DEAD: "accuracy and dead units", "gradient_norm": "accuracy and gradient norms"}
@@ -42,11 +42,8 @@ def _accuracy(row: Row) -> float | None:
 def _panel(group: Group, rows: Sequence[Row], name: str) -> Panel:
     declared = [row.declared for row in rows]
     x, y = metric(name, declared), metric(declared[0].headline, declared)
-    by_activation: dict[str, list[Row]] = {}
-    for row in rows:
-        by_activation.setdefault(row.activation, []).append(row)
     series = []
-    for activation, runs in by_activation.items():
+    for activation, runs in grouped(rows, lambda row: row.activation).items():
         label, ids = display(ACTIVATIONS, activation), [row.run for row in runs]
         across, up = ([row.summary[of.name] * of.scale for row in runs] for of in (x, y))
         series.append(Series(label, activation, across, up, [1] * len(runs), runs=ids, joined=False, marker="own"))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from analysis.figures.drawing import Asked, Drawing, Panel, Series, with_unit
 from analysis.figures.groups import Group, caption, dots, groups
 from analysis.outcomes import ended, why_none
-from analysis.rows import Row
+from analysis.rows import Row, grouped
 from analysis.tables.declared.headline import HEADLINE
 from analysis.tables.declared.table2 import TABLE2
 from plasticity_lab.errors import ConfigError
@@ -46,9 +46,7 @@ def _nothing(asked: Asked, metric: str, having: Sequence[Row]) -> str:
     if asked.metric and not having:
         names = sorted({name for row in asked.rows for name in row.declared.summaries})
         return f"No run that finished has '{metric}'; there are {', '.join(names)}."
-    by_metric: dict[str, list[Row]] = {}
-    for row in asked.rows:
-        by_metric.setdefault(metric if metric in row.declared.summaries else row.declared.headline, []).append(row)
+    by_metric = grouped(asked.rows, lambda row: metric if metric in row.declared.summaries else row.declared.headline)
     said = [f"of '{name}': {why_none(ended(rows), name)}" for name, rows in by_metric.items()]
     return f"No run has a value {'; '.join(said)}."
 

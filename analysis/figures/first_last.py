@@ -10,7 +10,7 @@ from itertools import takewhile
 from analysis.figures.drawing import Asked, Drawing, Panel, Series, with_unit
 from analysis.figures.groups import Group, caption, dots, groups
 from analysis.outcomes import ended, why_none
-from analysis.rows import Row
+from analysis.rows import Row, grouped
 from analysis.tables.declared.headline import HEADLINE
 from analysis.where import by_size, comparable
 from plasticity_lab.errors import ConfigError
@@ -25,10 +25,8 @@ def first_last(asked: Asked) -> Drawing:
 
     Raises ConfigError if no agent summarises its first and last tasks.
     """
-    by_pair: dict[tuple[str, str], list[Row]] = {}
-    for row in asked.rows:
-        if pair := _pair(row.declared):
-            by_pair.setdefault(pair, []).append(row)
+    pairs = grouped(asked.rows, lambda row: _pair(row.declared))
+    by_pair = {pair: rows for pair, rows in pairs.items() if pair}
     panels, found = [], []
     for (first, last), rows in by_pair.items():
         for before, after in zip(groups(HEADLINE, rows, first), groups(HEADLINE, rows, last), strict=True):

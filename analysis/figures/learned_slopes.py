@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from analysis.figures.drawing import Asked, Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, groups
-from analysis.rows import Row
+from analysis.rows import Row, grouped
 from analysis.tables.declared.headline import HEADLINE
 from plasticity_lab.errors import ConfigError
 
@@ -26,9 +26,7 @@ def learned_slopes(name: str, asked: Asked) -> Drawing:
     panels: list[Panel] = []
     drawn: list[Group] = []
     for group in groups(HEADLINE, rows):
-        by_scope: dict[str, list[Row]] = {}
-        for row in group.runs:
-            by_scope.setdefault(str(row.own["activation.scope"]), []).append(row)
+        by_scope = grouped(group.runs, lambda row: str(row.own["activation.scope"]))
         found = [panel for scope, of in by_scope.items() for panel in _panels(asked, scope, of, name == "figureC2")]
         panels += found
         drawn += [group] if found else []

@@ -12,7 +12,7 @@ from analysis.figures.groups import Group, caption, groups
 from analysis.figures.style import MOST
 from analysis.names import ACTIVATIONS, display
 from analysis.outcomes import ended, why_none
-from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, key, varying
+from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, grouped, key, varying
 from analysis.setting_words import telling, words_of
 from analysis.tables.declared.headline import HEADLINE
 from plasticity_lab.errors import ConfigError
@@ -30,10 +30,8 @@ def sensitivity(asked: Asked) -> Drawing:
     by = _setting(asked)
     having = [row for row in asked.rows if by in row.own or by in row.study]
     studies = _words_without(by, (row.study for row in having))
-    rows_of_panel: dict[tuple[str, ...], list[Row]] = {}
-    for row in having:
-        named = (row.benchmark, row.protocol, row.schedule, row.hyperparams, row.intervention)
-        rows_of_panel.setdefault((*named, studies[id(row.study)]), []).append(row)
+    named = ("benchmark", "protocol", "schedule", "hyperparams", "intervention")
+    rows_of_panel = grouped(having, lambda row: (*(getattr(row, name) for name in named), studies[id(row.study)]))
     drawn: list[tuple[Group, list[Series], dict[str, Any]]] = []
     found: list[Group] = []
     most = 0

@@ -14,7 +14,7 @@ from analysis.asked import add_options, places_of, rows_asked_for, tell, write
 from analysis.frames import metrics_of, without_collecting
 from analysis.report.report import report
 from analysis.report.sections import search_sections
-from analysis.rows import Row
+from analysis.rows import Row, grouped
 from analysis.tables.table import Metrics
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.record_facts import MEASURED
@@ -85,9 +85,7 @@ def gathered(rows: Sequence[Row], metrics: Metrics, folder: Path) -> Metrics:
             place_of |= dict.fromkeys(alike, path)
 
     def read(named: Collection[str]) -> pl.LazyFrame:
-        runs_in: dict[Path | None, list[str]] = {}
-        for run in named:
-            runs_in.setdefault(place_of.get(run), []).append(run)
+        runs_in = grouped(named, place_of.get)
         elsewhere = runs_in.pop(None, [])
         scans = [pl.scan_parquet(path).filter(pl.col("run").is_in(runs)) for path, runs in runs_in.items() if path]
         if elsewhere or not scans:

@@ -15,7 +15,7 @@ from analysis.figures.courses import binned, body_name, extents
 from analysis.figures.drawing import with_unit
 from analysis.figures.style import POINTS
 from analysis.report.run_command import words_of_seeds, words_of_settings
-from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, varying
+from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, grouped, varying
 from analysis.tables.table import Metrics
 from plasticity_lab.records.measures import Measure
 from plasticity_lab.records.record_facts import MEASURED
@@ -218,10 +218,7 @@ def curves_payload(rows: Sequence[Row], metrics: Metrics) -> dict[str, Any]:
     it is "" if the agent has only one.
     """
     place_of = {row.run: place for place, row in enumerate(rows)}
-    alike: dict[int, list[Row]] = {}
-    for row in rows:
-        if row.status in MEASURED:
-            alike.setdefault(id(row.declared), []).append(row)
+    alike = grouped((row for row in rows if row.status in MEASURED), lambda row: id(row.declared))
     curves = sum(len(group) * len(group[0].declared.curves) for group in alike.values())
     points = max(LEAST, min(POINTS, NUMBERS // max(curves, 1)))
     panels = []
