@@ -116,7 +116,7 @@ def search_of(options: Options, preset: Preset, typed: Sequence[str]) -> Search 
     requests, notes = requests_of(options, preset, typed)
     if not any(is_search(options, request) for request in requests):
         return None
-    studies, rules = [], []
+    studies, rules, left_out = [], [], dict[str, Misfit]()
     for request in requests:
         if len(request.choices["hyperparams"]) > 1 or not is_search(options, request):
             raise ConfigError("hyperparams=search cannot be combined: give it without other options of hyperparams.")
@@ -125,10 +125,18 @@ def search_of(options: Options, preset: Preset, typed: Sequence[str]) -> Search 
             choices = {group: [name] for group, name in asked.items()}
             swept, adjusted = request.swept_by(asked), request.adjusted_by(asked)
             of_study = replace(request, choices=choices, swept=swept, adjusted=adjusted)
-            study, rule = _study(options, of_study, requests)
+            try:
+                study, rule = _study(options, of_study, requests)
+                _check_fit(study)
+            except Misfit as error:
+                left_out.setdefault(str(error), error)
+                continue
             studies.append(study)
             rules.append(rule)
-    search = Search(studies, rules[0].trials or 0, rules[0], requests[0].settings, [*notes, *options.notes])
+    if not studies:
+        raise next(iter(left_out.values()))
+    notes = [*notes, *options.notes, *(f"Left out of the search: {sentence}" for sentence in left_out)]
+    search = Search(studies, rules[0].trials or 0, rules[0], requests[0].settings, notes)
     _check(search)
     return search
 
@@ -159,6 +167,19 @@ def _study(options: Options, request: Request, requests: Sequence[Request]) -> t
         options,
     )
     return study, rule
+
+
+def _check_fit(study: Study) -> None:
+    """Raises Misfit if all corners of a study are refused: its choices do not go together."""
+    refusals = []
+    for values in study.corners:
+        try:
+            study.runs_of(values)
+        except Misfit as error:
+            refusals.append(error)
+        else:
+            return
+    raise refusals[0]
 
 
 def _check(search: Search) -> None:

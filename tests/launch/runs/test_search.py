@@ -1,6 +1,7 @@
 import pytest
 
 from launch.command import resolve
+from launch.runs.desk import Misfit
 from plasticity_lab.records.searches.space import Range
 from tests.helpers.searches import search
 
@@ -18,6 +19,15 @@ def test_each_combination_of_choices_is_a_study_and_a_trial_has_a_run_for_each_s
     typed = resolve(["activation=leaky_relu", "optimizer.lr=0.002", "optimizer.beta1=0.8", "seed=0,3"]).runs
     assert [run.id for run in study.runs_of(values)] == [run.id for run in typed]
     assert [run.asked_as[0]["hyperparams"] for run in study.runs_of(values)] == ["search", "search"]
+
+
+@pytest.mark.sample(1)
+def test_a_search_goes_on_without_choices_that_do_not_go_together():
+    found = search("intervention=none,reset_experts", LR)
+    assert [study.name for study in found.studies] == ["relu · permuted_digits · none"]
+    assert any("Left out of the search: intervention=reset_experts does not go with" in note for note in found.notes)
+    with pytest.raises(Misfit, match="intervention=reset_experts does not go with head=flatten"):
+        search("intervention=reset_experts", LR)
 
 
 @pytest.mark.sample(1)
