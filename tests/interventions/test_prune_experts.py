@@ -1,5 +1,6 @@
 """Pruned experts: when, which, and that the head is then the one of the experts that stay."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,11 @@ import torch
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.assembly import assembled, resources
-from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.prune_experts import PruneExperts
+from plasticity_lab.networks.heads.softmoe import SoftMoE
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Shapes
+from plasticity_lab.others import Others
 from plasticity_lab.records.rows import Position
 from tests.helpers.packs import CPU, run
 from tests.helpers.sweeps import runs_of
@@ -116,5 +118,8 @@ def test_each_run_closes_its_own_and_a_target_follows_by_its_next_copy():
 
 
 def test_one_expert_must_stay():
-    with pytest.raises(ConfigError, match=r"there must be 3 experts or more .*head\.experts is 2"):
-        packed(2, intervention=(TARGET, {"count": 2}))
+    objections = [
+        PruneExperts(count=2).objection(Others({"head": {"softmoe": SoftMoE(experts)}})) for experts in (2, 3)
+    ]
+    assert re.search(r"there must be 3 experts or more .*head\.experts is 2", objections[0] or "")
+    assert objections[1] is None

@@ -80,9 +80,8 @@ def test_what_does_not_fit_is_refused_at_the_desk(words, named):
 
 def test_a_network_with_one_input_is_refused_for_bodies_that_differ(monkeypatch):
     there_are(monkeypatch)
-    (run,) = packs_of(*BOTH, "network=mlp", "network.width=16", "seed=0")
     with pytest.raises(ConfigError, match=r"network=mlp.*sliders, chosen"):
-        cost_of(run, resources(Path())(run))
+        packs_of(*BOTH, "network=mlp", "network.width=16", "seed=0")
 
 
 def test_its_cost_counts_updates_passes_and_steps(monkeypatch):
