@@ -4,25 +4,22 @@ Each wrapper takes the place of a component in the parts of a pack, and passes o
 Legend: K runs, B examples, O numbers of an output, * any shape.
 """
 
-import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from launch.own_classes.shared_arrays import WRITES, read_only
 from launch.own_classes.tiny import CAPS
 from plasticity_lab.activations.activation import Site
+from plasticity_lab.agents.value.targets.inputs import TargetInputs
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.component import Component
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.networks.network import Design, Shapes
-
-WRITES = "the images that all runs and packs share; change a copy of them"
-MOST_BYTES = 2**26
 
 
 class BrokenPromise(Exception):
@@ -217,12 +214,30 @@ class WatchedBenchmark(Watched):
         return lesson
 
 
+class WatchedTarget(Watched):
+    """A number for each example of each run; with atoms a distribution."""
+
+    def beside(self, agent: Any) -> "WatchedTarget":
+        """The target that computes for the agent, watched too."""
+        found = WatchedTarget(self._component.beside(agent))
+        found.asked = self.asked
+        return found
+
+    def target(self, inputs: TargetInputs) -> Tensor:
+        """(K, B) or (K, B, Z)."""
+        value = self._called("target", inputs)
+        shape = (*inputs.returns.shape, *([inputs.atoms] if inputs.atoms else []))
+        _check_floats("target", value, shape, f"returns {_described(inputs.returns)}")
+        return value
+
+
 WATCHED: Mapping[str, Callable[[Component], Watched]] = {
     "activation": WatchedActivation,
     "benchmark": WatchedBenchmark,
     "intervention": WatchedIntervention,
     "network": WatchedNetwork,
     "optimizer": WatchedOptimizer,
+    "target": WatchedTarget,
 }
 """By group. The journal checks the results of an agent's learner."""
 
@@ -256,27 +271,3 @@ def _described(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name}: {_described(part)}" for name, part in value.items()) + "}"
     return type(value).__name__
-
-
-def content_of(resource: Any) -> dict[str, int]:
-    """Name → checksum of the arrays that all runs and packs of a process share; large arrays are sampled by rows."""
-    arrays = _arrays_of(resource)
-    return {name: zlib.crc32(array[:: 1 + array.nbytes // MOST_BYTES].tobytes()) for name, array in arrays.items()}
-
-
-@contextmanager
-def read_only(resource: Any) -> Iterator[None]:
-    """While this lasts, NumPy refuses to write into these arrays."""
-    arrays = [array for array in _arrays_of(resource).values() if array.flags.writeable]
-    for array in arrays:
-        array.flags.writeable = False
-    try:
-        yield
-    finally:
-        for array in arrays:
-            array.flags.writeable = True
-
-
-def _arrays_of(resource: Any) -> dict[str, np.ndarray]:
-    values = getattr(resource, "__dict__", {})
-    return {name: value for name, value in values.items() if isinstance(value, np.ndarray) and value.ndim}

@@ -16,7 +16,8 @@ from launch.own_classes.further_checks import FURTHER_CHECKS
 from launch.own_classes.named import Fault, OwnClass, is_own, own_bases, place, place_of
 from launch.own_classes.names import misnamed, uncallable
 from launch.own_classes.packs import Event, NoParameters, Packs
-from launch.own_classes.promises import WRITES, BrokenPromise, content_of
+from launch.own_classes.promises import BrokenPromise
+from launch.own_classes.shared_arrays import WRITES, content_of
 from launch.own_classes.tiny import Tiny, instead, tinies
 from plasticity_lab.agents.agent import Learner
 from plasticity_lab.component import load

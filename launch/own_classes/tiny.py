@@ -17,6 +17,7 @@ from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.ppo.agent import PPO
 from plasticity_lab.agents.supervised.agent import Supervised
+from plasticity_lab.agents.value.targets.auto import Auto
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
 from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
@@ -70,6 +71,7 @@ STANDARD: Mapping[str, tuple[type[Component], Mapping[str, Any]]] = {
     "network": (MLP, {"width": CAPS["network"]["width"]}),
     "optimizer": (Adam, {"lr": 1e-2}),
     "perturbation": (NoPerturbation, {}),
+    "target": (Auto, {}),
 }
 """Group → a class that is known to be right, and its settings."""
 BENCHMARK = {"source": "digits", "order": "shuffle", "bodies": ["cartpole"], **CAPS["benchmark"]}

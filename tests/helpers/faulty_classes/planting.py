@@ -15,6 +15,7 @@ from tests.helpers.faulty_classes import (
     networks,
     optimizers,
     perturbations,
+    targets,
 )
 
 OF_GROUPS = {
@@ -27,6 +28,7 @@ OF_GROUPS = {
     "agent": agents,
     "diagnostics": diagnostics,
     "perturbation": perturbations,
+    "target": targets,
 }
 IN_ORDER = {group: own.IN_ORDER for group, own in OF_GROUPS.items()}
 FAULTY = {group: own.FAULTY for group, own in OF_GROUPS.items()}

@@ -28,8 +28,11 @@ def _nothing_check(tmp_path, monkeypatch):
 
 
 def found(tmp_path, group, cls):
-    network = ["network=cnn", "network.padding=same"] if group == "head" else []  # an MLP makes no feature map
-    resolved = resolve([planted(tmp_path), f"{group}={cls.__name__.lower()}", *network, *SMOKE])
+    others = {
+        "head": ["network=cnn", "network.padding=same"],  # an MLP makes no feature map
+        "target": ["agent=dqn", "benchmark=catch", "network=mlp"],
+    }
+    resolved = resolve([planted(tmp_path), f"{group}={cls.__name__.lower()}", *others.get(group, []), *SMOKE])
     (own,) = own_classes(resolved.runs)
     return checked(own, resolved.settings)
 
