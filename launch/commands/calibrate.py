@@ -159,11 +159,11 @@ def _taken_apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
     Raises ConfigError for store=, device= or mode=, which are flags of this command.
     """
-    launcher = [word for word in words if names_launcher(word)]
     for word in words:
-        if word.partition("=")[0] in ("store", "device", "mode"):
-            name, _, value = word.partition("=")
+        name, _, value = word.partition("=")
+        if name in ("store", "device", "mode"):
             raise ConfigError(f"'{word}': this command is given it as --{name} {value}.")
+    launcher = [word for word in words if names_launcher(word)]
     return launcher, [word for word in words if word not in launcher]
 
 

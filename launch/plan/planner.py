@@ -89,12 +89,12 @@ def plan(
     used a pack's id.  Raises TooLarge that names a run that does not fit.
     """
     cuts = []
-    for (_, most), alike in _groups(runs, widest or {}).items():
-        cost = cost_of(alike[0])
-        mode = mode_of(alike[0], cost)
-        wanted = min(resources.calibration.of(cost.speed).widest(mode), most or len(alike))
-        width = min(wanted, _fitting(alike[0], cost, resources))
-        cuts.append(_Cut(alike, cost, mode, -(-len(alike) // width), narrowed=width < min(wanted, len(alike))))
+    for (_, most), similar in _groups(runs, widest or {}).items():
+        cost = cost_of(similar[0])
+        mode = mode_of(similar[0], cost)
+        wanted = min(resources.calibration.of(cost.speed).widest(mode), most or len(similar))
+        width = min(wanted, _fitting(similar[0], cost, resources))
+        cuts.append(_Cut(similar, cost, mode, -(-len(similar) // width), narrowed=width < min(wanted, len(similar))))
     while sum(cut.packs for cut in cuts) < min(resources.workers, len(runs)):
         largest = max(range(len(cuts)), key=lambda at: (cuts[at].widest, cuts[at].cost.updates))
         cuts[largest] = replace(cuts[largest], packs=cuts[largest].packs + 1)

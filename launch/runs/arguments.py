@@ -195,7 +195,7 @@ def values_of(override: Override, word: str) -> list[Any]:
         numbers: Any = override.sweep_iterator()
         return [int(number) if number == int(number) else number for number in numbers]
     if any(isinstance(value, Sweep | Glob) for value in sweep.list):
-        raise ConfigError(f"'{word}' has a range or a pattern beside other values; give it alone, or each value.")
+        raise ConfigError(f"'{word}' has a range or a pattern among other values; give it alone, or each value.")
     check_count({key: len(sweep.list)})
     return [plain(value) for value in override.sweep_iterator()]
 

@@ -136,9 +136,9 @@ def option_of(group: str, name: str, content: Mapping[str, Any]) -> Option:
         raise ConfigError(f"{where}_target_ must name a class, as in plasticity_lab.activations.relu.ReLU.")
     if target is not None:
         name_class(target)
-    beside = {key: value for key, value in content.items() if key in model.model_fields}
-    settings = {key: value for key, value in content.items() if key != "_target_" and key not in beside}
-    return Option(group, name, target, settings, checked(model, beside, where))
+    extras = {key: value for key, value in content.items() if key in model.model_fields}
+    settings = {key: value for key, value in content.items() if key != "_target_" and key not in extras}
+    return Option(group, name, target, settings, checked(model, extras, where))
 
 
 def _chosen(config: DictConfig, group: str) -> str:

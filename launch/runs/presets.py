@@ -41,8 +41,8 @@ def preset_of(sweeper: Mapping[str, Any], benchmark: str | None) -> Preset:
     params, arms = dict(sweeper["params"]), [dict(arm) for arm in sweeper["arms"]]
     if benchmark in sweeper["for_benchmark"].keys():
         changes = sweeper["for_benchmark"][benchmark]
-        alike = {key: value for key, value in changes.items() if value is not None and not isinstance(value, Mapping)}
-        params = {**_changed(params, changes), "benchmark": benchmark, **alike}
+        fixed = {key: value for key, value in changes.items() if value is not None and not isinstance(value, Mapping)}
+        params = {**_changed(params, changes), "benchmark": benchmark, **fixed}
         arms = [_changed(arm, changes) for arm in arms]
     return Preset(_as_words(params), [_as_words(arm) for arm in arms])
 

@@ -204,13 +204,13 @@ def _owners_of(options: Options, requests: Sequence[Request]) -> dict[str, Owner
 
 def _lines_about(owners: Mapping[str, Owners]) -> list[str]:
     """A line for the settings of a group that have the same owners."""
-    alike: dict[tuple[str, str, str], list[str]] = {}
+    by_owners: dict[tuple[str, str, str], list[str]] = {}
     for key, of_key in owners.items():
-        alike.setdefault((group_of(key), some(of_key.having), some(of_key.lacking)), []).append(key)
+        by_owners.setdefault((group_of(key), some(of_key.having), some(of_key.lacking)), []).append(key)
     return [
         f"{', '.join(names)}: set for {group}={having}; without effect for {lacking}, which "
         f"{'lacks' if lacking in owners[names[0]].lacking else 'lack'} {'it' if len(names) == 1 else 'them'}."
-        for (group, having, lacking), names in alike.items()
+        for (group, having, lacking), names in by_owners.items()
     ]
 
 

@@ -69,13 +69,13 @@ class Selection:
         activation, benchmark = place.activation.name, place.benchmark.name
         study = self._candidates.study_of(place, self._numbers[0].precision)
         known = self._candidates.of(activation, benchmark)
-        alike = [one for one in known if not differing(one, study)]
-        winner = best([one for one in alike if one.finished], metric, measure.better)
+        comparable = [candidate for candidate in known if not differing(candidate, study)]
+        winner = best([candidate for candidate in comparable if candidate.finished], metric, measure.better)
         if winner is None:
             self._lost[f"on {benchmark}, where {_why_not(known, study, metric)}"].append(activation)
             return
         for status, runs in self._ended.items():
-            runs |= {one.run for one in alike if one.status == status}
+            runs |= {candidate.run for candidate in comparable if candidate.status == status}
         seeds = sorted({run.seeds[0] for run in winner.runs})
         self._check_fresh([run.seeds for run in winner.runs], f"{activation} on {benchmark}")
         lacking = f" ({winner.left_out:,} more lack some of these seeds)" if winner.left_out else ""
@@ -160,14 +160,14 @@ def best(candidates: Sequence[Candidate], metric: str, better: str = "more") -> 
 
 
 def _why_not(known: Sequence[Candidate], study: Study, metric: str) -> str:
-    finished = [one for one in known if one.finished]
+    finished = [candidate for candidate in known if candidate.finished]
     if not finished:
-        why = why_none([(one.status, one.summary) for one in known], metric)
+        why = why_none([(candidate.status, candidate.summary) for candidate in known], metric)
         return f"none of their runs is finished{f' ({why})' if why else ''}"
-    differences = min((differing(one, study) for one in finished), key=len)
+    differences = min((differing(candidate, study) for candidate in finished), key=len)
     if not differences:
-        alike = [one for one in known if not differing(one, study)]
-        why = why_none([(one.status, one.summary) for one in alike], metric)
+        comparable = [candidate for candidate in known if not differing(candidate, study)]
+        why = why_none([(candidate.status, candidate.summary) for candidate in comparable], metric)
         return f"none of their settings has a value of {metric} on each seed: {why}"
     words = ", ".join(f"{key}={spelled(has)} instead of {spelled(wants)}" for key, (has, wants) in differences.items())
     return f"the nearest of their runs have {words}"

@@ -25,18 +25,12 @@ def rates(fixed, flops, widths=(1, 2, 4, 8)):
     return {width: width / (fixed + FLOPS * width / flops) for width in widths}
 
 
-def test_the_fit_recovers_what_made_the_rates():
+def test_a_speed_recovers_what_made_the_rates_with_the_narrowest_fast_width():
     assert fitted(rates(2e-4, 7e10), FLOPS) == (pytest.approx(2e-4), pytest.approx(7e10))
     assert fitted({4: 8_000}, FLOPS)[1] > 0
     assert fitted({1: 8_000, 2: 7_000, 4: 6_000}, FLOPS)[0] == 0  # wider packs slower than in proportion
-
-
-def test_a_pack_is_no_wider_than_it_must_be():
     assert narrowest({1: 2_000, 4: 6_900, 8: 7_000, 16: 6_500}) == 4
     assert narrowest({1: 2_000, 4: 6_000, 8: 7_000, 16: 7_100}) == 8
-
-
-def test_times_follow_from_the_speed():
     speed = speed_of({"eager": rates(2e-4, 6e10)}, FLOPS, 2.0)
     assert speed.seconds("eager", width=4, updates=1_000, flops=FLOPS) == pytest.approx(1_000 * (2e-4 + 4e-4))
     assert speed.bytes(100) == 200
@@ -49,13 +43,9 @@ def test_the_operations_of_a_step_are_those_that_torch_counts(network, speed):
     assert workload.cost.speed == speed
 
 
-def test_without_a_measurement_the_default_stands(tmp_path):
+def test_what_was_measured_is_used_and_the_rest_is_the_default(tmp_path):
     assert calibration_of("cpu", Store(tmp_path)) == CPU
-    assert calibration_of("NVIDIA H200", Store(tmp_path)) == GPU
     assert "not measured" in GPU.basis
-
-
-def test_what_was_measured_is_used_and_the_rest_is_as_the_default_has_it(tmp_path):
     eager = speed_of({"eager": {2: 50.0, 4: 80.0}}, FLOPS, 1.5)
     write_calibration(Store(tmp_path), "cpu", Calibration({"dense": eager, "convolving": eager}, "measured here"), {})
     found = calibration_of("cpu", Store(tmp_path))

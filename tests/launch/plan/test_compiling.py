@@ -48,16 +48,12 @@ def test_a_cache_whose_code_may_not_be_run_is_named_with_its_variable(cache, mon
 
 
 @needs_compiler
-def test_a_cache_that_cannot_be_written_is_named(monkeypatch, tmp_path):
-    file = tmp_path / "file"
-    file.touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(file))
-    assert str(file) in not_compiled_here().sentence
-
-
-@needs_compiler
-def test_a_compiler_that_fails_is_named(monkeypatch, tmp_path):
-    broken = tmp_path / "c++"
+def test_a_cache_that_cannot_be_written_and_a_compiler_that_fails_are_named(monkeypatch, tmp_path):
+    file, broken = tmp_path / "file", tmp_path / "c++"
+    with monkeypatch.context() as patch:
+        file.touch()
+        patch.setenv("XDG_CACHE_HOME", str(file))
+        assert str(file) in not_compiled_here().sentence
     broken.write_text("#!/bin/sh\necho 'no licence' >&2; exit 1\n")
     broken.chmod(0o755)
     monkeypatch.setenv("CXX", str(broken))

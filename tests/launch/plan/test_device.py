@@ -44,13 +44,12 @@ def groups(tmp_path):
     return make
 
 
-def test_version_2_in_a_container(groups):
-    files = {"cpu.max": "50000 100000", "memory.max": 640 * MIB, "memory.high": "max"}
-    assert groups("0::/\n", files) == (0.5, 640 * MIB)
-
-
 def test_version_2_takes_the_least_of_all_groups_above(groups):
+    files = {"cpu.max": "50000 100000", "memory.max": 640 * MIB, "memory.high": "max"}
+    assert groups("0::/\n", files) == (0.5, 640 * MIB), "in a container"
     files = {
+        "cpu.max": "max 100000",
+        "memory.max": "max",
         "pod/cpu.max": "150000 100000",
         "pod/memory.max": 700 * MIB,
         "pod/box/cpu.max": "max 100000",

@@ -91,15 +91,12 @@ def test_packs_are_as_wide_as_the_calibration_says_and_about_alike(many):
     assert widths(packs_of(many, mode_of=lambda run, cost: "compiled")) == [6, 6, 7, 7, 7, 7]
 
 
-def test_memory_makes_packs_narrower_and_they_know_it(many):
+def test_memory_makes_packs_narrower_and_a_run_that_does_not_fit_alone_is_named(many):
     packs = packs_of(many, memory=3 * COST.device_bytes)
     assert widths(packs) == [2, 2] + [3] * 12
     assert all(pack.narrowed and pack.bytes <= 3 * COST.device_bytes for pack in packs)
     assert not any(pack.narrowed for pack in packs_of(many))
     assert not packs_of(many[:2], memory=3 * COST.device_bytes)[0].narrowed, "it was not to be wider"
-
-
-def test_a_run_that_does_not_fit_alone_is_named(many):
     with pytest.raises(PlanError, match=r"needs 1 MiB alone, most of it for images, .*on cpu; choose fewer images or"):
         packs_of(many[:1], memory=COST.device_bytes - 1)
 
@@ -111,15 +108,12 @@ def test_a_run_that_ran_out_of_memory_gets_few_mates(many):
     assert widths(packs) == [2, 2, 10, 10, 16]
 
 
-@pytest.mark.parametrize(("workers", "wanted"), [(2, [3, 3]), (4, [1, 1, 2, 2]), (6, [1] * 6), (64, [1] * 6)])
-def test_there_is_a_pack_for_every_worker(workers, wanted):
-    assert widths(packs_of(runs_of("seed=range(6)"), workers=workers)) == wanted
-
-
-@pytest.mark.parametrize("workers", range(1, 12))
-def test_packs_of_a_family_have_two_widths_at_most_that_differ_by_one(workers):
-    found = set(widths(packs_of(runs_of("seed=range(9)"), workers=workers)))
-    assert max(found) - min(found) <= 1
+def test_there_is_a_pack_for_every_worker_and_widths_of_a_family_differ_by_one_at_most():
+    for workers, wanted in ((2, [3, 3]), (4, [1, 1, 2, 2]), (6, [1] * 6), (64, [1] * 6)):
+        assert widths(packs_of(runs_of("seed=range(6)"), workers=workers)) == wanted
+    for workers in range(1, 12):
+        found = widths(packs_of(runs_of("seed=range(9)"), workers=workers))
+        assert max(found) - min(found) <= 1
 
 
 def test_long_packs_come_first(many):

@@ -9,10 +9,9 @@ from wandb.sdk.lib.service.service_process import ServiceProcess
 from launch.__main__ import main
 from launch.tracking.wandb import content
 from launch.tracking.wandb.marks import offline_folders
-from plasticity_lab.records.classifier import CLASSIFIER
-from plasticity_lab.records.record import read_metrics, read_record, write_record
+from plasticity_lab.records.record import read_record, write_record
 from tests.helpers.sweeps import trained
-from tests.helpers.wandb_files import read_offline
+from tests.helpers.wandb_files import read_offline, rows_of
 from tests.helpers.wandb_server import serving
 
 pytestmark = pytest.mark.sample(2)
@@ -20,10 +19,6 @@ pytestmark = pytest.mark.sample(2)
 
 def synced(store, *words):
     return main(["sync", "--store", str(store.root), *words])
-
-
-def rows_of(store, run):
-    return content.merged(content.rows(read_metrics(store, run), CLASSIFIER.declared))
 
 
 def all_there(store, server, runs):

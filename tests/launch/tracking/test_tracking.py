@@ -17,20 +17,16 @@ from launch.tracking.wandb.writer import OpenRun, own_service
 from launch.work import training
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import CLASSIFIER
-from plasticity_lab.records.record import read_metrics, read_record
+from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from plasticity_lab.waits import TRAINING, waiting
 from tests.helpers.sweeps import after_looks, all_kept, runs_of, trained, wait_until
-from tests.helpers.wandb_files import read_offline
+from tests.helpers.wandb_files import read_offline, rows_of
 
 pytestmark = pytest.mark.sample(4)
 
 OFFLINE = "tracking=wandb_offline"
 ONLINE = "tracking=wandb_online"
-
-
-def rows_of(store, run):
-    return content.merged(content.rows(read_metrics(store, run), CLASSIFIER.declared))
 
 
 def plain(rows):
