@@ -24,6 +24,7 @@ CONTEXTS = (
     ("benchmark=permuted_mnist",),
     GAME,
     (*GAME, "head=softmoe"),
+    (*GAME, "agent.double=true"),
     ("agent=ppo", "benchmark=classic_cycle"),
     ("benchmark=split_digits",),
     ("network=cnn", "network.padding=same"),
