@@ -121,3 +121,24 @@ def test_an_agent_that_does_not_learn_a_benchmark_leaves_the_others_to_the_sweep
     found = resolve(["agent=supervised", "benchmark=permuted_digits,catch", "network=mlp"])
     assert [run.name("benchmark") for run in found.runs] == ["permuted_digits"]
     assert any("Left out of the sweep: agent=supervised learns" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("words", "keys"),
+    [
+        (["agent=dqn", "benchmark=catch", "agent.life_loss_is_terminal=true"], "agent=dqn cannot learn, lives"),
+        ([BENCHMARK, "network=mlp", "head=softmoe"], "feature map, head=flatten"),
+        ([BENCHMARK, "intervention=ewc", "agent=dqn", "benchmark=catch"], "intervention=ewc, agent=dqn"),
+    ],
+)
+def test_what_would_fail_later_or_have_no_effect_is_refused_here(words, keys):
+    with pytest.raises(Misfit) as caught:
+        resolve(list({word.partition("=")[0]: word for word in words}.values()))
+    assert [key for key in keys.split(", ") if key not in str(caught.value)] == []
+
+
+def test_a_sweep_goes_on_without_networks_that_cannot_be_built():
+    found = resolve([BENCHMARK, "network=mlp,small_nature", "head=flatten,softmoe"])
+    made = {(run.name("network"), run.name("head")) for run in found.runs}
+    assert made == {("mlp", "flatten"), ("small_nature", "flatten"), ("small_nature", "softmoe")}
+    assert len([note for note in found.notes if "feature map" in note]) == 1
