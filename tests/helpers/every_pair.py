@@ -142,7 +142,8 @@ def _words_of(group: str, name: str) -> list[str]:
         return [f"diagnostics=[{','.join(names)}]", "diagnostics.every=1", "diagnostics.curvature.iterations=2"]
     name, own = VARIANTS.get(name, (name, {})) if group == "intervention" else (name, {})
     _, usual = choice(group, name)
-    small = {key: most for key, most in SMALL.items() if key in usual and (usual[key] is None or usual[key] > most)}
+    numbers = {key: value for key, value in usual.items() if value is None or type(value) in (int, float)}
+    small = {key: most for key, most in SMALL.items() if key in numbers and (numbers[key] or most + 1) > most}
     other = {key: value for key, value in OTHERWISE.items() if key in usual}
     words = {key: "null" if value is None else str(value).lower() for key, value in {**small, **other, **own}.items()}
     return [f"{group}={name}", *(f"{group}.{key}={value}" for key, value in words.items())]
