@@ -28,13 +28,13 @@ from tests.helpers.packs import CPU, Keeper, choice, choices
 from tests.helpers.sweeps import SMOKE, said_last
 
 SMALL = {
-    "width": 8, "hidden": 8, "channels": 4, "convolutions": 1, "projection": 5, "experts": 3, "batch": 4,
+    "width": 8, "hidden": 8, "channels": 4, "convolutions": 1, "projection": 5, "batch": 4,
     "capacity": 11, "min_history": 8, "epoch_steps": 6, "update_period": 2, "target_period": 4, "n_step": 2,
     "rollout": 8, "minibatches": 2, "epochs": 1, "memory": 8, "per_task": 4, "replayed": 2, "cycle": 2, "every": 2,
-    "first": 1, "apart": 1, "maturity": 1, "examples": 8, "layers": 1, "iterations": 2,
+    "first": 1, "maturity": 1, "examples": 8, "layers": 1, "iterations": 2,
 }  # fmt: skip
 """Setting → the largest value of a run here, in each class that has it."""
-OTHERWISE = {"padding": "same", "experts": 3}
+OTHERWISE = {"padding": "same", "experts": 3, "apart": 1}
 """Settings with a value of their own here."""
 VARIANTS = {
     "ewc of batches": ("ewc", {"batch": 4}),
@@ -143,7 +143,7 @@ def _words_of(group: str, name: str) -> list[str]:
     name, own = VARIANTS.get(name, (name, {})) if group == "intervention" else (name, {})
     _, usual = choice(group, name)
     numbers = {key: value for key, value in usual.items() if value is None or type(value) in (int, float)}
-    small = {key: most for key, most in SMALL.items() if key in numbers and (numbers[key] or most + 1) > most}
+    small = {key: SMALL[key] for key in numbers.keys() & SMALL if numbers[key] is None or numbers[key] > SMALL[key]}
     other = {key: value for key, value in OTHERWISE.items() if key in usual}
     words = {key: "null" if value is None else str(value).lower() for key, value in {**small, **other, **own}.items()}
     return [f"{group}={name}", *(f"{group}.{key}={value}" for key, value in words.items())]
