@@ -21,7 +21,7 @@ class AdaUPGD(UpdateRule):
     moments = ("first", "second", "utility")
     draws = True
     copies = 4
-    operations = 100
+    operations = 800
 
     def __init__(
         self,

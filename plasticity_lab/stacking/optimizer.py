@@ -43,7 +43,7 @@ class Optimizer(Component):
     parameters."""
 
     operations: ClassVar[int] = 0
-    """Operations for each parameter in an update beyond those of Adam, for estimates of time."""
+    """The time of an update beyond Adam's, as operations of matrix products for each parameter; for estimates."""
 
     def start(self, parameters: Tensors) -> dict[str, dict[str, Tensor]]:
         """The moments before the first step, zero: moment → name → like the parameter."""

@@ -50,7 +50,7 @@ class TRAC(UpdateRule):
 
     objects_to = frozenset({"intervention"})
     copies = 3
-    operations = 20
+    operations = 450
     base: Optimizer
     scale: float
 

@@ -32,7 +32,7 @@ class UPGD(UpdateRule):
     moments = ("utility",)
     draws = True
     copies = 3
-    operations = 100
+    operations = 600
 
     def __init__(
         self,
