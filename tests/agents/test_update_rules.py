@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from launch.runs.desk import Misfit
+from plasticity_lab.agents.sac.learner import SACLearner
 from plasticity_lab.assembly import assembled, cost_of, resources
 from plasticity_lab.environments import bodies
 from plasticity_lab.stacking.trac_adam import TRACAdam
@@ -94,6 +95,7 @@ def test_the_actors_own_rate_reaches_a_rule():
     """SAC gives the actor shallow copies of the optimizers with another rate."""
     runs = packs_of(*AGENTS["sac"], "optimizer=trac_adam", "agent.actor_lr=0.25", "optimizer.lr=0.01", "seed=0")
     _, learner = assembled(runs, resources(Path())(runs[0]), CPU, False)
+    assert isinstance(learner, SACLearner)
     networks = learner.learning.networks
     assert {name: float(each.settings["optimizer"]["lr"]) for name, each in networks.items()} == {
         "actor": 0.25, "critic1": 0.01, "critic2": 0.01,
