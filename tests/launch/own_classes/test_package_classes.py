@@ -32,6 +32,8 @@ CONTEXTS = (
     ("agent=sac", "benchmark=cale"),
 )
 """Words that are tried in turn, until a member of a group can be trained beside them."""
+LONG = {("network", "pixel_actor_critic"), ("agent", "sac")}
+"""Members that are trained on images of Atari or on bodies of MuJoCo; options of the group `benchmark` may be too."""
 MEMBERS = [(group, name) for group in COMPONENTS for name in choices(group)]
 
 
@@ -54,7 +56,13 @@ def in_contexts(group: str, name: str) -> Iterator[Checked]:
 
 
 @pytest.mark.walk(1)
-@pytest.mark.parametrize(("group", "name"), MEMBERS, ids=lambda each: each)
+@pytest.mark.parametrize(
+    ("group", "name"),
+    [
+        pytest.param(*each, marks=[pytest.mark.slow] if each in LONG or each[0] == "benchmark" else [])
+        for each in MEMBERS
+    ],
+)
 def test_every_member_of_a_group_passes(group, name):
     results = []
     for result in in_contexts(group, name):
