@@ -67,7 +67,7 @@ class Component:
     runs of a pack: a benchmark or a network."""
 
     objects_to: ClassVar[frozenset[str]] = frozenset()
-    """The config groups that its `objection` reads, besides those of its base classes."""
+    """The config groups that its `objection` reads, in addition to the groups that its base classes name."""
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class Component:
     def objection(self, others: Others) -> str | None:
         """The reason why this component does not go with others of its run; None if it does. Asked before planning.
 
-        The words end the sentence "intervention=x does not go with optimizer=y: <words>."; it names what was read.
+        The words end the sentence "intervention=x does not go with optimizer=y: <words>.", with the options read.
         """
         return None
 

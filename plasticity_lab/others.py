@@ -25,7 +25,7 @@ class Others:
     def one(self, group: str, kind: type[Kind]) -> Kind:
         """The component of a group; several options are composed (see `Component.composed`).
 
-        Raises ConfigError if there is none, or if it is of another kind.
+        Raises ConfigError if the group has none, or if it is of another kind.
         """
         members = self._members(group)
         first = next(iter(members.values()))

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         return Answer.NOT_TRIED.status
     owns = own_classes(found.runs, _named(options.words))
     if not owns:
-        print("The words name no class. Name one of your own, or of the package, as in activation=relu.")
+        print("The words name no class. Name a class of yours, or of the package, as in activation=relu.")
         return Answer.NOT_TRIED.status
     results: list[Checked] = []
     for own in owns:
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _resolved(words: Sequence[str]) -> "Resolved":
-    """The runs that the words name; beside the first benchmark that fits if they name an agent and no benchmark.
+    """The runs that the words name. If they name an agent and no benchmark: with the first benchmark that fits.
 
     Raises ConfigError for words that no benchmark makes right.
     """
@@ -82,7 +82,7 @@ def _resolved(words: Sequence[str]) -> "Resolved":
 
 
 def _named(words: Sequence[str]) -> Collection[str]:
-    """The groups of which the words name an option; `auto` names none."""
+    """The groups with an option among the words; `auto` names no option."""
     from launch.command_line import key_of
     from launch.runs.groups import COMPONENTS
 

@@ -23,7 +23,7 @@ KEPT = (
     "global generator"
 )
 FIRST = (
-    "the first run's setting has decided for all (an `if` on self.… where the step is built or called); compute with "
+    "the first run's setting has decided for all (an `if` on self.… while the step is built or called); compute with "
     "the method's argument on the run axis, by torch.where or a factor"
 )
 NOT_IN_STATE = "a number is kept in the object, and no checkpoint finds it there; it belongs into the state"

@@ -91,7 +91,7 @@ def is_own(cls: type) -> bool:
 
 
 def own_bases(cls: type) -> Iterator[type]:
-    """The class and those of its bases that are checked with it, the nearest first.
+    """The class and its bases that are checked with it, the nearest first.
 
     They were written outside the package; for a class of the package they are in the same file as the class.
     """

@@ -151,7 +151,7 @@ class WatchedOptimizer(Watched):
         self._in_place("update", parameters, parameters, *others)
 
     def step(self, now: Any) -> None:
-        """In place, of an update rule."""
+        """An update rule's step, in place."""
         self._in_place("step", now.parameters, now)
 
     def _in_place(self, verb: str, parameters: Mapping[str, Tensor], *arguments: Any) -> None:

@@ -127,7 +127,7 @@ class Proof:
         self._add(case.title, fault)
 
     def _compare_extremes(self) -> None:
-        """Adds the outcomes beside runs with unusual settings; a note on a run that cannot be trained with them."""
+        """Adds the outcomes in packs with unusual settings; a note on a run that cannot be trained with them."""
         for run, words in self._packs.tiny.extremes.items():
             try:
                 self._alone[run] = self._packs.pack([run])[0]

@@ -76,7 +76,7 @@ def steps_kept(store: Store, pack: str) -> int:
 def without_workers(
     store: Store, packs: Iterable[Pack], others: Mapping[str, Binding], lease_seconds: float
 ) -> dict[str, Binding]:
-    """The free packs of `others`, without the kinds of device whose workers hold any of the packs.  Raises StoreError.
+    """The free packs of `others`, except for kinds of device with a worker that holds a pack.  Raises StoreError.
 
     others: pack → its binding to another kind, for some of the packs.
     """

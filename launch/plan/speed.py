@@ -139,8 +139,8 @@ BY_KERNELS = Rule("kernels", ON_THE_DISK)
 # The figures are for images of 32 × 32 pixels. For 8 × 8 pixels a run saves 2.4 times as much.
 CONVOLVING = Rule("kernels", ON_THE_DISK / 2)
 RULES_ON_A_CPU = {"dense": BY_KERNELS, "convolving": CONVOLVING, "boards": BY_KERNELS, "ppo": BY_KERNELS}
-# The first worker compiles, and later workers find its graphs on the disk. The saving corresponds to some 2,000 updates
-# of the yardsticks.
+# The first worker compiles, and later workers find its graphs on the disk. The saving corresponds to some 2,000
+# updates in the yardsticks.
 RULES_ON_A_GPU = {name: Rule("compiled", 15.0) for name in ("dense", "convolving", "boards")}
 # Rainbow-lite with network=small_impala on invaders, on a Zen 4 EPYC with AVX-512. Eager packs of 1, 4 and 8 and kernel
 # packs of 1 and 6 were measured, with reads and writes of the replay memory. Compiled packs took 1.9 times the kernels'

@@ -108,7 +108,7 @@ def learns(agent: str, benchmark: str) -> bool:
 
 
 def objects_to(target: str) -> list[str]:
-    """The groups whose components a class may refuse: those that it and its base classes name, sorted.
+    """The groups with components that a class may refuse: it or a base class names them. Sorted.
 
     Raises ConfigError for a class with a method `objection` and no such group, or for a group that does not exist.
     """
@@ -118,7 +118,7 @@ def objects_to(target: str) -> list[str]:
         groups = frozenset().union(*(vars(each).get("objects_to", ()) for each in cls.__mro__))
         if not groups and cls.objection is not Component.objection:
             raise ConfigError(
-                f"{target} has a method objection, which nobody asks: name the groups that it reads, as in "
+                f"{target} has a method objection, which is never called: name the groups that it reads, as in "
                 "objects_to = frozenset({'optimizer'})."
             )
         if unknown := sorted(groups - COMPONENTS.keys()):
@@ -165,9 +165,9 @@ def structure_of(option: Option) -> dict[str, Any]:
 
 
 def no_network(options: Mapping[str, Option]) -> str | None:
-    """The sentence by which networks of these shapes are refused; None if they can be built, or if nobody knows yet.
+    """The sentence that refuses networks of these shapes; None if they can be built, or if this is not known yet.
 
-    options: of the groups DESIGN. Only their structure counts.
+    options: the options of the groups DESIGN. Only their structure counts.
     """
 
     def ask() -> str | None:
@@ -179,7 +179,7 @@ def no_network(options: Mapping[str, Option]) -> str | None:
             built["agent"].model(parts, _outline(built["benchmark"]))
         except ConfigError as error:
             return str(error)
-        except Exception:  # files that are missing, or a user's class: planning says what is wrong
+        except Exception:  # files that are missing, or a user's class: planning names the fault
             return None
         return None
 
@@ -232,7 +232,7 @@ def version_of(address: str, chosen: Mapping[str, Option]) -> int:
 
 
 _without_files: dict[tuple[str, str], Any] = {}
-"""Kind of tasks and source → the resource, of benchmarks whose resource needs no files."""
+"""Kind of tasks and source → the resource, for benchmarks with a resource that needs no files."""
 
 
 def _outline(benchmark: Any) -> Any:

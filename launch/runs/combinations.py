@@ -21,7 +21,7 @@ def combination(
 ) -> tuple[dict[str, Option], Nodes, Hyperparams]:
     """One combination's component options, their settings before `hyperparams`, and the rule of that group.
 
-    Raises Misfit for an agent that cannot use the others by what their classes declare.
+    Raises Misfit for an agent that cannot use the others, as their classes declare.
     """
     benchmark = options.option("benchmark", asked["benchmark"])
     parts: dict[str, Option] = {}

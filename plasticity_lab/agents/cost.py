@@ -25,7 +25,7 @@ class Cost:
     length: in the benchmark's `unit`, as counted by journal and progress.
     unit: unit of `length`.
     updates: updates of its network. The execution mode is chosen by this number.
-    flops: operations in matrix products and convolutions of one update, and those of its optimizer beyond Adam's.
+    flops: operations in matrix products and convolutions of one update, and operations of its optimizer beyond Adam's.
     memory: bytes on the device, one `Share` per purpose.
     speed: name of the yardstick that the time of an update is estimated from.
     rows: rows of its metrics.

@@ -110,8 +110,8 @@ class Parts(Generic[AnyBenchmark]):
         return cast(Sequence[Intervention], self.components["intervention"])
 
     def operations(self, size: int, forward: int) -> int:
-        """Operations of an update besides those of its loss: the optimizer's beyond Adam's, and the forward passes of
-        the intervention.
+        """Operations of an update in addition to its loss: the optimizer's beyond Adam's, and the forward passes of the
+        intervention.
 
         size: parameters of the network. forward: operations of a forward pass of the batch.
         """

@@ -1,4 +1,4 @@
-"""Target networks: parameters that follow those of another network.
+"""Target networks: parameters that follow the parameters of another network.
 
 Legend: K runs.
 """
@@ -15,7 +15,7 @@ from plasticity_lab.stacking.run_axis import beside
 
 
 class Online(Protocol):
-    """The network to follow: a `PackedNetwork`, whose parameters may be replaced by other tensors."""
+    """The network to follow: a `PackedNetwork`. Its parameters may be replaced by other tensors."""
 
     parameters: dict[str, Tensor]
 

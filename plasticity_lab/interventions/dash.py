@@ -24,7 +24,7 @@ class DASH(Intervention):
     G is a moving average of the negative gradient on the new task's data, at the weights before shrinking: from G = 0,
     batch by batch, G ← (1 − alpha) G − alpha ∇L. A group w is the weights into one unit of a linear layer, one kernel
     (one input channel of one output channel) of a convolution, or all biases of a layer. In a layer of experts each
-    expert is a layer of its own. Scales and shifts of a normalisation and learned parameters of activations stay.
+    expert counts as a layer. Scales and shifts of a normalisation and learned parameters of activations stay.
 
     batch: examples of a batch. examples: the largest number of examples; null: all. A group without a gradient, as of a
     unit that is always zero, has cosine 0. With strength = 0 nothing changes. The paper writes λ for 1 − strength.
@@ -71,7 +71,7 @@ class DASH(Intervention):
 
 
 def _grouped(layer: Layer, part: str, values: Tensor) -> Tensor:
-    """One run's weight or bias of a layer, as a view whose axis −2 runs along a group.
+    """One run's weight or bias of a layer, as a view; its axis −2 runs along a group.
 
     weight: (I, O), for experts (E, I, O), for a convolution (C, P / C, O). bias: (O, 1), for experts (E, O, 1).
     """

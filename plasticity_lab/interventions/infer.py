@@ -53,7 +53,7 @@ class InFeR(Intervention):
         self.mean = mean
 
     def objection(self, others: Others) -> str | None:
-        """It needs features without routing, and an optimizer whose step is a function of moments and corrections."""
+        """It needs features without routing, and an optimizer that needs moments and corrections alone."""
         if "head" in others and isinstance(others.one("head", Head), MoE):
             return "its heads read the values before the output layer, and experts pass on sums of slots instead"
         if isinstance(others.one("optimizer", Optimizer), UpdateRule):

@@ -29,7 +29,7 @@ class ComingData(Protocol):
 
         A batch's loss is the mean over its examples, without penalties, in evaluation mode: randomised activations have
         their mean slope, and no statistics change. Each run's stream_seed decides the order of its examples.
-        parameters: the parameters at which the gradients are taken. batch: examples of a batch; the last batch may have
+        parameters: the gradients are taken at these parameters. batch: examples of a batch; the last batch may have
         fewer. most: the largest number of examples; None: all.
         """
         ...

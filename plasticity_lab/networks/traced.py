@@ -1,4 +1,4 @@
-"""Networks of images whose forward pass is written once: layers, units and their order are recorded from it.
+"""Networks of images with a forward pass that is written once: layers, units and their order are recorded from it.
 
 Legend: K runs, B examples, C channels, H, W rows and columns.
 """
@@ -110,7 +110,7 @@ class _Pass:
 
 
 class _Anything:
-    """The result of any step, of no shape."""
+    """The result of any step, without a shape."""
 
     def __add__(self, other: Any) -> "_Anything":
         return self
@@ -139,8 +139,8 @@ class _Widths:
 class _Map:
     """The result of a step.
 
-    number: counted through. shape: (C, H, W). sources: layers whose outputs are added up in it, since the last
-    activation. units: indices of the units whose values are in it. of: the map that it pools.
+    number: counted through. shape: (C, H, W). sources: layers with outputs that are added up in it, since the
+    last activation. units: indices of the units with values in it. of: the map that it pools.
     """
 
     number: int
@@ -162,7 +162,7 @@ class _Map:
 
 
 class _Recorder:
-    """Steps that make the design of a network for one image shape.  channels: of the convolutions, in their order."""
+    """Steps that make the design of a network for one image shape.  channels: the channels of each convolution."""
 
     def __init__(self, network: Traced, channels: Sequence[int], expansion: Fraction | float) -> None:
         self._network, self._channels, self._expansion = network, iter(channels), expansion
@@ -243,7 +243,7 @@ class _Recorder:
         return self._uses[x.number] > 1 or (x.of is not None and self._shared(x.of))
 
     def _left(self, name: str, x: _Map, size: int, stride: int, padding: str) -> tuple[int, int]:
-        """The rows and columns that are left.  Raises ConfigError if there are none."""
+        """The rows and columns that are left.  Raises ConfigError if no pixel is left."""
         check("network.kernel", size, at_least=1)
         rows, columns = (places(side, size, stride, padding) for side in x.shape[1:])
         if min(rows, columns) < 1:

@@ -85,8 +85,8 @@ def read_as(kind: type[Kind], path: Path, advice: str) -> Kind | None:
 def object_of(kind: type[Kind], value: Any) -> Kind:
     """The object of a dataclass with the values of a mapping from JSON.
 
-    Other keys, of later versions, are ignored. Null counts as missing, and fields with a default may be missing.
-    Raises ValueError that states the value's fault, such as «is not a mapping».
+    Other keys are ignored; later versions may write them. Null counts as missing, and fields with a default may be
+    missing. Raises ValueError that states the value's fault, such as «is not a mapping».
     """
     from pydantic import ValidationError
 

@@ -46,7 +46,7 @@ class Task:
     marks: Mapping[str, int]
 
     def chunks(self, after: Position) -> Iterator[Any]:
-        """The remaining chunks, of the class that the learner takes; all unless `after` lies within this task."""
+        """The remaining chunks, in the class that the learner takes; all unless `after` lies within this task."""
         raise NotImplementedError
 
 

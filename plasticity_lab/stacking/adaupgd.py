@@ -13,9 +13,9 @@ from plasticity_lab.stacking.upgd import follow_utilities, free_shares, shrink
 class AdaUPGD(UpdateRule):
     """θ ← (1 − lr · decay) θ − 2 lr · (m̂ / (√v̂ + ε) + σ ξ)∘(1 − s), with s of `UPGD` and m̂, v̂ of Adam.
 
-    The factor 2 is the authors': s is ½ for a weight of utility 0, whose step is then Adam's. Source: Elsayed & Mahmood
-    2024 (ICLR), the experiment with PPO, core/run/rl/adaupgd.py. Only the form with a maximum over all weights exists
-    there, and so here. `reset`: never (moments cross tasks) or task.
+    The factor 2 is the authors': s is ½ for a weight of utility 0, and its step is then Adam's. Source: Elsayed &
+    Mahmood 2024 (ICLR), the experiment with PPO, core/run/rl/adaupgd.py. Only the form with a maximum over all weights
+    exists there, and so here. `reset`: never (moments cross tasks) or task.
     """
 
     moments = ("first", "second", "utility")

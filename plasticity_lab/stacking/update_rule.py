@@ -1,4 +1,4 @@
-"""Update rules: optimizers whose step sees all parameters of a run at once, and what such rules share.
+"""Update rules: optimizers with a step that sees all parameters of a run at once, and functions for such rules.
 
 Legend: K runs, E slices of a parameter, N numbers.
 """
@@ -42,7 +42,7 @@ class Place(Protocol):
 
 
 class RuleInputs(NamedTuple):
-    """The arguments of one step. All tensors are those of active parameters; a parameter is (K, ...).
+    """The arguments of one step. All tensors belong to active parameters; a parameter is (K, ...).
 
     parameters, moments, state: changed in place. moments: kind → parameter → like the parameter. state: as made by
         `Optimizer.start_state`, kind → name → (K, ...).
@@ -78,9 +78,9 @@ class RuleInputs(NamedTuple):
 class UpdateRule(Optimizer):
     """An optimizer that is called once for each update of a network, with all its active parameters.
 
-    Other optimizers may be called several times: for shared parameters, for those of one environment, for slices of
-    experts. A subclass writes `step`; its numbers of a run must not depend on the other runs of the pack. Sums over a
-    run by `run_product`, maxima by `run_maximum`, random numbers by `noise`: none of them reads padding. Padding must
+    Other optimizers may be called several times: for shared parameters, for parameters of one environment, for slices
+    of experts. A subclass writes `step`; its numbers of a run must not depend on the other runs of the pack. Sums over
+    a run by `run_product`, maxima by `run_maximum`, random numbers by `noise`: none of them reads padding. Padding must
     stay zero. An agent with several networks calls the rule for each of them.
     """
 

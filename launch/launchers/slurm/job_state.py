@@ -31,7 +31,7 @@ _STATES_WITHOUT_WORK = {
     "until it is released (`scontrol release`): its reservation was deleted": ("RESV_DEL_HOLD",),
     "until its node has started": ("CONFIGURING", "POWER_UP_NODE"),
 }
-"""In addition to PENDING, the states of jobs that do not run and are not over: what they wait for → states."""
+"""In addition to PENDING, the states of jobs that do not run and are not over: awaited event → states."""
 _WAITING = {state: words for words, states in _STATES_WITHOUT_WORK.items() for state in states}
 _HELD_STATES = ("REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 _SIGNALS = {number.value: number.name for number in signal.Signals}

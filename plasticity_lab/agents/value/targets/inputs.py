@@ -89,7 +89,7 @@ class TargetInputs(NamedTuple):
 
         The value of an action is the target network's.
         added: a number for each action, added to its value. bonus: a number added to the returns.
-        Values: returns + bonus + discount · Σ weights · (q + added). With atoms: the mixture, by the weights, of the
+        Values: returns + bonus + discount · Σ weights · (q + added). With atoms: the mixture (by the weights) of the
         projected distributions of returns + bonus + discount · (z + added).
         """
         following = self.passes[TARGET_NEXT]

@@ -13,8 +13,8 @@ class Munchausen(Target):
     """r + α · clip(τ ln π(a|s), l₀, 0) + γ Σ π(a'|s') (q'(s', a') − τ ln π(a'|s')), where π = softmax(q' / τ).
 
     q' is the target network's, at the current states too. In returns of n steps only the first step has the bonus.
-    With atoms, a law of our own: π is by the mean values, and the next state's part is the mixture, weighted by
-    π(a'|s'), of the projected atoms z − τ ln π(a'|s').
+    With atoms, our law: π is by the mean values, and the next state's part is the mixture (weighted by π(a'|s')) of the
+    projected atoms z − τ ln π(a'|s').
     alpha: α. tau: τ, in units of the (clipped) rewards. l0: l₀, the least value of τ ln π(a|s).
     Source: Vieillard et al. 2020, eq. 1 and section 3; defaults of their Atari experiments.
     """

@@ -39,8 +39,8 @@ def mixed(
 ) -> Tensor:
     """A mixture over the next action of the projected distributions of returns + discount · (z + added): (K, B, Z).
 
-    weights: the probability of each next action. probabilities: of each action's atoms z. added: a number for each
-    action, added to its atoms.
+    weights: the probability of each next action. probabilities: the probabilities of each action's atoms z. added: a
+    number for each action, added to its atoms.
     Inside a graph for a CPU, the atoms of all actions are divided in one pass. Otherwise the actions follow one after
     another, since Z² · A shares at once take too much memory.
     """
@@ -62,7 +62,7 @@ def _on_support(
 ) -> Tensor:
     """The distribution of returns + discount · atom, projected onto the support: (K, B, Z).
 
-    probabilities: of the atoms. atoms: None: those of the support.
+    probabilities: the probabilities of the atoms. atoms: None for the atoms of the support.
     Values beyond the support are clipped to its ends. A value between two atoms is divided between them, in proportion
     to its distance.
     """
