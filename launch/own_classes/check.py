@@ -34,9 +34,9 @@ MAIN = "plasticity_lab.main"
 class Answer(Enum):
     """The answers of a check, in words, from the best to the worst."""
 
-    PASSED = "in order"
+    PASSED = "passed"
     NOT_TRIED = "NOT TRIED"
-    FAILED = "NOT in order"
+    FAILED = "FAILED"
 
     @property
     def status(self) -> int:
@@ -132,7 +132,7 @@ def _check_command(command: Sequence[str]) -> str:
 
 
 def _line(title: str, fault: Fault | None) -> str:
-    return f"{title}: {'in order' if fault is None else f'NOT in order. {fault.where}: {fault.what}.'}"
+    return f"{title}: {'passed' if fault is None else f'FAILED. {fault.where}: {fault.what}.'}"
 
 
 def mark(own: OwnClass) -> None:
