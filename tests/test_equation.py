@@ -137,6 +137,7 @@ def test_so_is_a_convolutional_network_with_every_activation(family, monkeypatch
     hold(Case(family, "cnn"), {4: (1,), 13: (12,)}, monkeypatch)
 
 
+@pytest.mark.walk(2)
 @pytest.mark.parametrize("optimizer", choices("optimizer"))
 def test_so_is_every_optimizer(optimizer, monkeypatch):
     """Of odd widths, and with a value of the activation's own to learn."""

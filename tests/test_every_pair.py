@@ -1,6 +1,6 @@
 """Each choice of conf/ beside each choice of the other groups: a run of a few steps works, or is refused in words.
 
-A tenth of the runs is drawn for `make test`; SLOW=1 takes all.
+A twentieth of the runs is drawn for `make test`; SLOW=1 takes all.
 """
 
 import itertools
@@ -12,7 +12,7 @@ from tests.helpers.covering import array, pairs_of
 from tests.helpers.every_pair import every_choice, rows, trained
 from tests.helpers.made_up_bodies import CHOSEN, PICTURED, SLIDERS
 
-PARTS = 10
+PARTS = 20
 
 
 @pytest.fixture(autouse=True)

@@ -144,7 +144,7 @@ def test_beginning_a_task_changes_nothing_that_is_saved():
 
 @pytest.mark.parametrize("name", choices("optimizer"))
 def test_a_task_begins_with_fresh_moments_where_that_is_asked_for(name):
-    optimizer = {"name": name, "reset": "task"} | ({"momentum": 0.9} if name == "sgd" else {})
+    optimizer = {"name": name, "reset": "task"} | ({"momentum": 0.9} if name in ("sgd", "trac_sgd") else {})
     stream, agent = assembled([run(0, optimizer=optimizer, tasks=2, images=189)], IMAGES, CPU, compiled=False)
     first = next(stream.tasks(Position(0, 0)))
     agent.begin(first, fresh=True)

@@ -59,6 +59,7 @@ def with_made_up_bodies(monkeypatch):
         monkeypatch.setitem(bodies.BODIES, body.name, body)
 
 
+@pytest.mark.walk(3)
 @pytest.mark.parametrize(("rule", "agent"), PAIRS)
 def test_packed_alone_and_resumed_are_the_same(rule, agent):
     hold(*AGENTS[agent], *RULES[rule], "seed=1", stops=[1, 1])
@@ -80,6 +81,7 @@ def test_compiled_so_they_are(rule, agent, kernels):
     assert not differing(alone, trained([two[5], two[0], two[6]], stops=[1], **how)[1]), "resumed"
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("optimizer", ["trac_adam", "trac_adamw", "trac_sgd"])
 def test_trac_refuses_interventions_that_change_parameters_in_place(optimizer):
     words = ("benchmark=permuted_digits", f"optimizer={optimizer}")

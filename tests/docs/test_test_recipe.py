@@ -15,9 +15,8 @@ RECIPES = ROOT / "docs" / "recipes"
 def ended(folder: Path, chosen: str) -> subprocess.CompletedProcess:
     """Runs the chosen tests of the page in a process of their own."""
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, str(folder / "test_softsign.py")]
-    return subprocess.run(
-        [sys.executable, *words], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(folder)}, capture_output=True, text=True
-    )
+    environment = os.environ | {"PYTHONPATH": str(folder), "PYTEST_ADDOPTS": ""}
+    return subprocess.run([sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import torch
 
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import parts_of
-from plasticity_lab.errors import ConfigError
+from plasticity_lab.component import Others, build
 from plasticity_lab.interventions.reset_experts import most_dormant
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Shapes
@@ -14,7 +14,7 @@ from plasticity_lab.stacking.adam import Adam
 from plasticity_lab.stacking.adamw import AdamW
 from plasticity_lab.stacking.run_axis import on_run_axis
 from plasticity_lab.stacking.sgd import SGD
-from tests.helpers.packs import CPU, run
+from tests.helpers.packs import CPU, choice, run
 
 EXPERTS, UNITS = 3, 8
 TARGET = "plasticity_lab.interventions.reset_experts.ResetExperts"
@@ -158,6 +158,8 @@ def test_a_slice_that_began_later_takes_the_steps_of_a_run_that_began_then(optim
 
 
 def test_no_more_experts_are_reset_than_there_are():
-    network(count=EXPERTS)
-    with pytest.raises(ConfigError, match=r"there must be 4 experts or more .*head\.experts is 3"):
-        network(count=EXPERTS + 1)
+    head = Others({"head": {"softmoe": build("head", "softmoe", choice("head", "softmoe")[0], {"experts": EXPERTS})}})
+    assert build("intervention", "reset_experts", TARGET, {"count": EXPERTS}).objection(head) is None
+    reason = build("intervention", "reset_experts", TARGET, {"count": EXPERTS + 1}).objection(head)
+    assert "4 experts or more" in reason
+    assert "head.experts is 3" in reason

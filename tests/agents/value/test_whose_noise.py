@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from launch.command import resolve
-from plasticity_lab.agents.value import step
 from plasticity_lab.agents.value.step import MEASURED
+from plasticity_lab.agents.value.targets import inputs
 from tests.agents.value.packs import BY_AGENT, advanced, begun
 from tests.helpers.packs import CPU
 from tests.tenants.packs import packs_of
@@ -39,8 +39,8 @@ def test_one_noise_for_all_next_states_and_the_scopes_for_the_states_and_for_act
     advanced(learner, chunks[: len(chunks) // 2])
     network, found = learner.network, list[torch.Tensor]()
     for name in ("values", "projected"):
-        really = getattr(step, name)
-        monkeypatch.setattr(step, name, lambda *given, really=really: found.append(really(*given)) or found[-1])
+        really = getattr(inputs, name)
+        monkeypatch.setattr(inputs, name, lambda *given, really=really: found.append(really(*given)) or found[-1])
     batch = learner.memory.batch(learner.memory.drawn(network.updates), CPU)
     equal = {name: x[:, :1].expand_as(x).clone() if x.dim() > 1 else x for name, x in batch.items()}
     equal["discount"] = torch.full_like(equal["discount"], 0.9)

@@ -55,7 +55,7 @@ def test_under_a_value_agent_a_small_pack_learns_too(tmp_path):
     assert cost_of(small.runs[0], small.resource).updates > 20
 
 
-@pytest.mark.walk(6)
+@pytest.mark.walk(4)
 @pytest.mark.parametrize(("group", "cls", "word"), ALL_FAULTY, ids=lambda each: getattr(each, "__name__", None))
 def test_a_faulty_class_is_found_with_its_file_and_line(group, cls, word, tmp_path):
     result = found(tmp_path, group, cls)

@@ -31,7 +31,7 @@ AGENTS = {
 }
 
 
-@pytest.mark.walk(3)
+@pytest.mark.walk(2)
 @pytest.mark.parametrize(
     ("words", "named"),
     [
