@@ -35,6 +35,7 @@ def test_the_file_of_the_page_passes(ideas):
     assert "3 passed" in found.stdout
 
 
+@pytest.mark.slow
 def test_its_tests_fail_for_a_class_that_takes_the_first_runs_setting(ideas):
     file = ideas / "softsign.py"
     file.write_text(file.read_text().replace('along_run_axis(site.shape["sharpness"], x)', "self.sharpness"))
