@@ -11,6 +11,10 @@ REFUSED = [
     ("continual_backprop", {"decay": 1.0}),
     ("continual_backprop", {"every": 0}),
     *(("ewc", bad) for bad in ({"strength": -1.0}, {"decay": 1.5}, {"examples": 0}, {"batch": 0})),
+    *(
+        ("fire", bad)
+        for bad in ({"strength": 1.5}, {"iterations": 0}, {"dense": "none"}, {"target": "own"}, {"every": 0})
+    ),
     ("l2", {"strength": -1}),
     ("l2_init", {"strength": -1}),
     ("prune_experts", {"count": 0}),
