@@ -83,7 +83,7 @@ def test_the_recipes_diagnostic_changes_no_other_number(ideas, tmp_path):
 
 def test_the_padding_stays_zero_under_the_recipes_intervention(ideas):
     """Width 91: the classifier is stored with twelve columns for ten classes."""
-    target = "weight_clipping.WeightClipping"
+    target = "weight_range.WeightRange"
     runs = [
         run(seed, images=61, tasks=2, network={"width": 91}, intervention=(target, {"factor": 0.5})) for seed in (0, 1)
     ]

@@ -30,6 +30,7 @@ REFUSED = [
     ("snr", {"outgoing": "random"}),
     ("spectral", {"strength": -1}),
     ("spectral", {"power": 0}),
+    *(("weight_clipping", bad) for bad in ({"strength": 0.0}, {"bound": "xavier"})),
 ]
 
 

@@ -24,6 +24,8 @@ INTERVENTIONS = {
     "spectral": "spectral.Spectral",
     "ewc": "ewc.EWC",
     "shrink_and_perturb": "shrink_and_perturb.ShrinkAndPerturb",
+    "fire": "fire.FIRE",
+    "weight_clipping": "weight_clipping.WeightClipping",
     "snr": "snr.SelfNormalizedResets",
     "continual_backprop": "continual_backprop.ContinualBackprop",
     "redo": "redo.ReDo",
@@ -33,7 +35,7 @@ INTERVENTIONS = {
 RARE.
 """
 
-RARE = ("shrink_and_perturb", "redo", "selective_reinit")
+RARE = ("shrink_and_perturb", "fire", "redo", "selective_reinit")
 """Interventions that act at intervals. They are timed once per burst, which is more often than by default."""
 
 
