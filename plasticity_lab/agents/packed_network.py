@@ -115,11 +115,17 @@ class PackedNetwork:
             {kind: self.model.active(values, self.body) for kind, values in self.rule.items()},
         )
 
+    @property
+    def tested(self) -> Mapping[str, Tensor]:
+        """The parameters that tests use, name → (K, ...): the network's, unless the intervention tests others."""
+        return self.intervention.tested(self.parameters, self.kept)
+
     @torch.no_grad()
     def answers(
         self, x: NDArray[np.float32] | NDArray[np.uint8], body: str | None = None
     ) -> dict[str, NDArray[np.float32]]:
-        """The outputs for an environment, name → (K, B, O), in evaluation mode. Inputs and outputs are on the host.
+        """The outputs of a test for an environment, name → (K, B, O), in evaluation mode, by the `tested` parameters.
+        Inputs and outputs are on the host.
 
         x: (K, B, D), or images (K, B, C, H, W). Bytes are scaled on the device (see `as_floats`).
         body: the environment; None for the active one.
@@ -129,7 +135,7 @@ class PackedNetwork:
         there = x.shape[1]
         padded = np.pad(x.reshape(*x.shape[:2], -1), ((0, 0), (0, aligned(there) - there), (0, 0)))
         x_KBD, shape = as_floats(torch.from_numpy(padded).to(self.device)), self.settings["activation"]
-        outputs, _ = self.model.forward(self.parameters, shape, x_KBD, None, body or self.body)
+        outputs, _ = self.model.forward(self.tested, shape, x_KBD, None, body or self.body)
         return {name: value[:, :there].cpu().numpy() for name, value in outputs.items()}
 
     def untrained(self) -> dict[str, Tensor]:

@@ -110,12 +110,13 @@ class Parts(Generic[AnyBenchmark]):
         return cast(Sequence[Intervention], self.components["intervention"])
 
     def operations(self, size: int, forward: int) -> int:
-        """Operations of an update in addition to its loss: the optimizer's beyond Adam's, and the forward passes of the
-        intervention.
+        """Operations of an update in addition to its loss: the optimizer's beyond Adam's, and the intervention's own
+        work and forward passes.
 
         size: parameters of the network. forward: operations of a forward pass of the batch.
         """
-        return self.optimizers[0].operations * size + self.interventions[0].forwards * forward
+        optimizer, intervention = self.optimizers[0], self.interventions[0]
+        return (optimizer.operations + intervention.operations) * size + intervention.forwards * forward
 
     @property
     def copies(self) -> int:

@@ -53,22 +53,24 @@ class Intervention(Component):
     """Whether its `penalty` reads `now.x`, `now.outputs`, `now.hidden` and `now.forward`."""
 
     learned: Sequence[str] = ()
-    """Entries of its state that the run's optimizer trains, by the gradient of the penalty. They are no parameters of
-    the network. Their moments are entries "<moment> of <entry>" of the state."""
+    """Entries of its state that the run's optimizer trains by the penalty's gradient, no parameters of the network.
+    Their moments are entries "<moment> of <entry>" of the state."""
 
     requires: frozenset[str] = frozenset()
     """The data that the agent must provide besides the network (`Agent.provides`). Other agents are refused."""
 
     needs_gradients: bool = False
     """Whether its `after_step` reads the gradients of the update. A class that defines `after_step` without declaring
-    this is assumed to read them. If nothing reads the gradients and there is no penalty, a kernel may consume them
-    while it computes them."""
+    this is assumed to read them. If nothing reads them and there is no penalty, a kernel may consume them."""
 
     needs_step: bool = False
     """Whether it reads `now.optimizer` and `now.step`. The update then keeps two copies more of the parameters."""
 
     forwards: int = 0
     """Forward passes of the batch that its penalty makes in each update, for estimates of time."""
+
+    operations: int = 0
+    """The time of its `after_step`, as operations of matrix products for each parameter; for estimates."""
 
     copies: int = 1
     """Its memory (state and temporary tensors), as a multiple of the memory of all parameters."""
@@ -114,10 +116,7 @@ class Intervention(Component):
 
     @classmethod
     def takes_gradients(cls) -> bool:
-        """Whether the update must compute gradients for it: for its penalty, or because its `after_step` reads them.
-
-        The declaration of a class for its `after_step` does not hold for the `after_step` of a subclass.
-        """
+        """Whether it needs gradients: for its penalty, or because the `after_step` of this very class reads them."""
         if cls.penalty is not Intervention.penalty:
             return True
         last_word = next(each for each in cls.__mro__ if {"needs_gradients", "after_step"} & vars(each).keys())
@@ -134,17 +133,11 @@ class Intervention(Component):
         return lacking_experts(others.one("head", Head), self.needs_experts) if self.unit_kind == "expert" else None
 
     def first_after(self) -> Mapping[str, int]:
-        """The setting that says after how many updates `every_n_updates` first does something, and its value.
-
-        Empty if that method is never called.
-        """
+        """The setting with the updates before `every_n_updates` first acts, and its value; {} if it never does."""
         return {} if self.every is None else {"every": self.every}
 
     def passes(self, examples: int) -> tuple[int, int]:
-        """The batches of `now.coming` at the beginning of a task with that many examples, and the size of a batch.
-
-        Plans estimate the cost of these passes. (0, 0) if it does not read the coming task's data.
-        """
+        """Batches of `now.coming` that it reads before a task of that many examples, and their size; for plans."""
         return 0, 0
 
     def start(self, now: Now) -> State:
@@ -161,9 +154,8 @@ class Intervention(Component):
         return now.state
 
     def ages(self, state: State) -> Tensors:
-        """For parameters (K, E, ...) with slices reset at different times: name → (K, E), updates since the reset.
-
-        The optimizer's corrections (Adam's bias correction) use these numbers.
+        """For parameters (K, E, ...) with slices reset at different times: name → (K, E), updates since the reset. The
+        optimizer's corrections (Adam's bias correction) use these numbers.
         """
         return {}
 
@@ -176,10 +168,8 @@ class Intervention(Component):
         return now.state
 
     def before_task(self, now: Now) -> State:
-        """Called when a task begins, except for the first one. It may change parameters and moments in place.
-
-        A run that resumes at the beginning of a task calls it again, so the result must depend only on the arguments
-        and on the position of the task.
+        """Called when a task begins, except for the first one. It may change parameters and moments in place. A run
+        that resumes there calls it again, so the result must depend only on the arguments and the task's position.
         """
         return now.state
 
@@ -190,6 +180,10 @@ class Intervention(Component):
     def after_task(self, now: Now) -> State:
         """Called when a task was learned and evaluated. It may change parameters and moments in place."""
         return now.state
+
+    def tested(self, parameters: Tensors, state: State) -> Tensors:
+        """The parameters that tests of a task use, like the network's own, which are given. It changes nothing."""
+        return parameters
 
 
 class Composed(Intervention):
@@ -211,6 +205,7 @@ class Composed(Intervention):
         self.prunes = max(member.prunes for member in each)
         self.needs_experts = max(member.needs_experts for member in each)
         self.forwards = sum(member.forwards for member in each)
+        self.operations = sum(member.operations for member in each)
         self.copies = sum(member.copies for member in each)
         self.needs_step = any(member.needs_step for member in each)
         self.restarts_agent = any(member.restarts_agent for member in each)
@@ -269,6 +264,12 @@ class Composed(Intervention):
     def after_task(self, now: Now) -> State:
         """One after the other."""
         return self._in_turn(now, "after_task", self.members)
+
+    def tested(self, parameters: Tensors, state: State) -> Tensors:
+        """The parameters of the last member that asks for others than the network's."""
+        for name, member in self.members.items():
+            parameters = member.tested(parameters, of_member(state, name))
+        return parameters
 
     def measured(self, state: State) -> Tensors:
         """The values of all members, by the names of `columns_of`."""

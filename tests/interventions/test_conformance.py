@@ -40,6 +40,8 @@ BUSY = {
     "continual_backprop": {"strength": 0.05, "maturity": 2},
     "redo": {"strength": 0.5, "every": 3},
     "selective_reinit": {"strength": 0.2, "every": 3},
+    "reset_layers": {"every": 3, "layers": "all"},
+    "hare_tortoise": {"strength": 0.5, "every": 3},
     "ewc_by_batch": {"batch": 4},
 }
 """Settings at which an intervention that is rarely active does something in the few updates of a test, and those of

@@ -15,6 +15,7 @@ REFUSED = [
         ("fire", bad)
         for bad in ({"strength": 1.5}, {"iterations": 0}, {"dense": "none"}, {"target": "own"}, {"every": 0})
     ),
+    *(("hare_tortoise", bad) for bad in ({"strength": 1.5}, {"every": 0}, {"first": 0}, {"evaluated": "both"})),
     ("l2", {"strength": -1}),
     ("l2_init", {"strength": -1}),
     ("prune_experts", {"count": 0}),
@@ -23,6 +24,8 @@ REFUSED = [
     ("redo", {"average": 0}),
     *(("reset_experts", bad) for bad in ({"shrink": 1.5}, {"perturb": -1.0}, {"every": 0}, {"chosen": "some"})),
     *(("reset_experts", bad) for bad in ({"count": 0}, {"target": "both"}, {"count": 2, "chosen": "all"})),
+    *(("reset_layers", bad) for bad in ({"strength": 1.5}, {"layers": "some"}, {"every": 0}, {"values": "new"})),
+    *(("reset_layers", bad) for bad in ({"part": "both"}, {"target": "own"}, {"most": 0})),
     ("selective_reinit", {"utility": "random"}),
     ("selective_reinit", {"strength": 1.5, "pruning": "proportional"}),
     *(("shrink_and_perturb", bad) for bad in ({"strength": 1.5}, {"noise": -0.1}, {"every": 0})),

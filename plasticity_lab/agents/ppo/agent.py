@@ -21,6 +21,7 @@ from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.diagnostics.view import OBSERVED
 from plasticity_lab.environments.body import Body
 from plasticity_lab.interventions.intervention import EXAMPLES, OUTPUTS, TASK_BEGINS
+from plasticity_lab.interventions.reset_layers import ACTOR_AND_CRITIC
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -41,7 +42,7 @@ class PPO(PPOSettings, Agent[BodyBenchmark, Bodies, PPOLearner]):
     """Proximal policy optimisation.  Source: Schulman et al. 2017, in the form of Dohare et al. 2024 by default."""
 
     learns = BodyBenchmark
-    provides = frozenset({EXAMPLES, OUTPUTS, TASK_BEGINS, OBSERVED})
+    provides = frozenset({ACTOR_AND_CRITIC, EXAMPLES, OUTPUTS, TASK_BEGINS, OBSERVED})
     measures = PPO_MEASURES
 
     def model(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Model:

@@ -27,6 +27,7 @@ from plasticity_lab.diagnostics.view import OBSERVED
 from plasticity_lab.environments.body import Body
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.intervention import TASK_BEGINS
+from plasticity_lab.interventions.reset_layers import ACTOR_AND_CRITIC
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Network
 from plasticity_lab.networks.pixel_actor_critic import PixelActorCritic
@@ -56,7 +57,7 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
     """
 
     learns = BodyBenchmark
-    provides = frozenset({TASK_BEGINS, OBSERVED})
+    provides = frozenset({ACTOR_AND_CRITIC, TASK_BEGINS, OBSERVED})
     measures = SAC_MEASURES
     objects_to = frozenset({"benchmark"})
     networks = NETWORKS

@@ -109,7 +109,7 @@ class SupervisedLearner:
         if self.perturbed is None or self.task is None or not chunk.ends_epoch:
             return rows
         factor = self.perturbed.evaluation(self.perturbed.task, self.perturbed.epoch)
-        accuracy = self._scored(self.task, self.network.parameters, factor)
+        accuracy = self._scored(self.task, self.network.tested, factor)
         seen = self.perturbed.look(
             self.view(self.task), {name: torch.from_numpy(value) for name, value in accuracy.items()}
         )
@@ -121,11 +121,11 @@ class SupervisedLearner:
         """
         factor = None if self.perturbed is None else self.perturbed.evaluation(task.position)
         scored = partial(self._scored, factor=factor)
-        own = scored(task, self.network.parameters)
+        own = scored(task, self.network.tested)
         row: Evaluation = {}
         if task.benchmark.eval_matrix:
             untrained = self.network.untrained() if task.position == 0 else None
-            row = row_of(task, own, scored, self.image_set, self.network.parameters, untrained)
+            row = row_of(task, own, scored, self.image_set, self.network.tested, untrained)
         return {**own, **row, **self.network.of_intervention()}
 
     def end(self, task: Task) -> None:
