@@ -1,12 +1,12 @@
 """Adam with a learning rate, betas and epsilon per run."""
 
-from math import ceil, log
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
+from plasticity_lab.stacking.decays import steps_to_settle
 from plasticity_lab.stacking.optimizer import Moments, Tensors, WithFusedStep, for_kernel, run_settings, run_slices
 from plasticity_lab.stacking.run_axis import beside
 
@@ -44,9 +44,8 @@ class Adam(WithFusedStep):
         }
 
     def settled(self, settings: Tensors) -> int:
-        """The number of steps after which βᵗ is below 2⁻²⁶ for both betas of all runs, at most a million."""
-        largest = max(float(settings[name].max()) for name in ("beta1", "beta2"))
-        return min(10**6, 1 if largest <= 0 else ceil(-26 * log(2) / log(largest)))
+        """The number of steps after which the corrections are constant, for both betas of all runs."""
+        return steps_to_settle(settings["beta1"], settings["beta2"])
 
     def composed(
         self, parameters: Tensors, gradients: Tensors, moments: Moments, settings: Tensors, now: Tensors
