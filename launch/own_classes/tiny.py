@@ -38,11 +38,11 @@ CAPS: Mapping[str, Mapping[str, int]] = {
     "agent": {
         "environments": 2, "rollout": 16, "minibatches": 2, "epochs": 2, "passes": 2, "memory": 40, "per_task": 20,
         "replayed": 5, "batch": 9, "n_step": 3, "capacity": 60, "min_history": 24, "update_period": 2,
-        "target_period": 20, "epsilon_decay": 30, "epoch_steps": 40,
+        "target_period": 20, "epsilon_decay": 30, "epoch_steps": 24,
     },
     "benchmark": {
         "tasks": 2, "epochs": 2, "steps": 6, "images": 21, "images_per_class": 10, "batch_size": 9, "eval_images": 20,
-        "environment_steps": 96, "test_episodes": 1, "test_factors": 1,
+        "environment_steps": 56, "test_episodes": 1, "test_factors": 1,
     },
     "intervention": {"every": 4},
     "network": {"width": 13, "channels": 5},

@@ -7,9 +7,11 @@ it is found.
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, product
+from typing import Any
 
 Choice = tuple[str, str]
 """A group, and its choice."""
+Pair = frozenset[Choice]
 Row = Mapping[str, str]
 """Group → its choice."""
 Refusal = tuple[str, frozenset[Choice]]
@@ -18,40 +20,43 @@ TRIES = 25
 """The most rows that are tried for one pair."""
 
 
-def pairs_of(row: Row) -> Iterator[frozenset[Choice]]:
+def pairs_of(row: Row) -> Iterator[Pair]:
     """All pairs of a row."""
     return map(frozenset, combinations(row.items(), 2))
 
 
-def array(choices: Mapping[str, Sequence[str]], refusal: Callable[[Row], Refusal | None]) -> list[tuple[Row, str]]:
+def array(
+    choices: Mapping[str, Sequence[str]], refusal: Callable[[Row], Refusal | None], order: Callable[[Pair], Any] = len
+) -> Iterator[tuple[Row, str]]:
     """The rows, each with the sentence that refuses it; "" for an allowed one.
 
-    refusal: says whether a row is refused; it is asked about far fewer rows than there are.
+    refusal: says whether a row is refused; it is asked about far fewer rows than there are. order: the key by which
+        pairs are sorted; the first rows hold the first pairs.
     """
-    search, rows = _Search(choices), []
+    search = _Search(choices, order)
     while search.missing:
         pair = next(iter(search.missing))
         row, why = search.tried(pair, refusal)
-        rows.append((row, why))
+        yield row, why
         for each in [pair] if why else pairs_of(row):
             search.missing.pop(each, None)
-    return rows
 
 
 class _Search:
     """missing: the pairs that no row has yet, in their order."""
 
-    def __init__(self, choices: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, choices: Mapping[str, Sequence[str]], order: Callable[[Pair], Any]) -> None:
         self._choices = choices
-        self._conflicts = defaultdict[Choice, list[frozenset[Choice]]](list)
+        self._conflicts = defaultdict[Choice, list[Pair]](list)
         self._refused: list[tuple[Row, str, frozenset[Choice]]] = []
-        self.missing: dict[frozenset[Choice], None] = dict.fromkeys(
+        pairs = [
             frozenset({(one, a), (other, b)})
             for one, other in combinations(choices, 2)
             for a, b in product(choices[one], choices[other])
-        )
+        ]
+        self.missing: dict[Pair, None] = dict.fromkeys(sorted(pairs, key=order))
 
-    def tried(self, pair: frozenset[Choice], refusal: Callable[[Row], Refusal | None]) -> tuple[Row, str]:
+    def tried(self, pair: Pair, refusal: Callable[[Row], Refusal | None]) -> tuple[Row, str]:
         """The first allowed row with a pair, or a refused one.  Each refusal teaches a conflict."""
         for _ in range(TRIES):
             row = self._completed(dict(pair), list(self._choices))

@@ -75,7 +75,7 @@ def every_choice() -> dict[str, list[str]]:
 @cache
 def rows() -> list[tuple[Row, str]]:
     """Rows with every pair of choices, each with the sentence that refuses it; "" for one to be trained."""
-    return array(every_choice(), refusal)
+    return list(array(every_choice(), refusal))
 
 
 def refusal(row: Row) -> tuple[str, frozenset[Choice]] | None:
