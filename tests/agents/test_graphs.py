@@ -7,7 +7,7 @@ from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.stacking.run_axis import beside
 from tests.helpers.packs import differing, images, needs_compiler, run, trained
 
-pytestmark = [needs_compiler, pytest.mark.sample(2)]
+pytestmark = [needs_compiler, pytest.mark.sample(1)]
 
 
 def scaled(x, by):

@@ -96,6 +96,7 @@ def test_beside_each_file_stands_the_command_that_makes_it(of, monkeypatch, tmp_
     }
 
 
+@pytest.mark.slow
 def test_workers_change_no_number(capsys):
     few = ["coverage", "--of", "mean", "--datasets", "20", "--few", "3", "--replicates", "20", "--seeds", "2", "3"]
     found = []

@@ -9,7 +9,7 @@ from analysis.rows import rows_in
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import trained
 
-pytestmark = pytest.mark.sample(2)
+pytestmark = pytest.mark.sample(1)
 
 SPLIT = ("benchmark=split_digits", "diagnostics=case_studies", "seed=0,1")
 

@@ -127,6 +127,7 @@ def test_a_search_is_of_the_activations_of_table_2_on_one_benchmark(name):
     assert {activation for _, activation in pairs(runs)} == {name for _, name in published("table2_taoa.csv")}
 
 
+@pytest.mark.slow
 @pytest.mark.sample(3)
 def test_a_search_tries_the_whole_grid():
     assert len(runs_of(GRIDS[0], "seed=0")) == 3098 - 2 * (18 + 7), "all but Bo-PReLU and R-SELU"
@@ -160,6 +161,7 @@ def test_tables_of_interventions_are_made_by_their_presets(number, benchmark):
     assert {run.science["benchmark"]["name"] for run in runs} == {benchmark}
 
 
+@pytest.mark.slow
 @pytest.mark.sample(3)
 def test_ten_thousand_runs_are_planned(tmp_path, monkeypatch):
     """Measured: six seconds and a third of a GiB; here, that it is one plan and nothing is trained."""

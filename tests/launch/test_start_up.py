@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers.sweeps import runs_of, trained
 
-pytestmark = pytest.mark.sample(2)
+pytestmark = pytest.mark.sample(1)
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = {"torch", "wandb", "wandb_workspaces", "scipy", "sklearn", "pandas", "polars"}

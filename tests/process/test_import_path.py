@@ -10,7 +10,7 @@ import pytest
 
 from plasticity_lab.process.import_path import for_children, importing_alike
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(2)
 
 ROOT = Path(__file__).resolve().parents[2]
 MAIN = ("-m", "plasticity_lab.main", "dry_run=true", "tracking=store", "schedule=smoke")

@@ -15,7 +15,7 @@ from plasticity_lab.records.record import read_record
 from plasticity_lab.records.training_code import ENTRIES, code_digest, files_of_worker
 from tests.helpers.sweeps import planned
 
-pytestmark = pytest.mark.sample(2)
+pytestmark = pytest.mark.sample(1)
 
 WORKER = """
 import atexit, json, runpy, sys

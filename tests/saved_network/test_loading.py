@@ -18,7 +18,7 @@ from tests.helpers.old_files import record_in_format_1
 from tests.helpers.sweeps import runs_of, trained
 from tests.tenants.packs import BODIES
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(2)
 
 WORDS = ("activation=rrelu,crelu,prelu", "seed=1", "save_weights=final")
 

@@ -15,7 +15,7 @@ from plasticity_lab.saved_network import observing
 from tests.helpers.sweeps import after_looks, all_kept, trained
 from tests.tenants.packs import BODIES
 
-pytestmark = pytest.mark.sample(2)
+pytestmark = pytest.mark.sample(1)
 
 DIGITS = ("seed=0,1", "launch.workers=1", "activation=bo_prelu")
 PPO = ("benchmark=classic_cycle", "agent=ppo", "agent.rollout=64", "benchmark.environment_steps=128", "seed=0")

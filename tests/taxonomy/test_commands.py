@@ -8,7 +8,7 @@ import pytest
 from launch.runs.files import CONF
 from plasticity_lab.taxonomy.__main__ import DERIVED, by_words, defaults, main, published
 
-pytestmark = pytest.mark.sample(21)
+pytestmark = pytest.mark.sample(14)
 
 
 def alike(one, other):

@@ -20,7 +20,7 @@ from tests.agents.ppo.packs import ONE, SMALL, there_are
 from tests.helpers.made_up_bodies import SLIDERS, Killed, Sliders
 from tests.helpers.sweeps import planned, runs_of, trained
 
-pytestmark = pytest.mark.sample(6)
+pytestmark = pytest.mark.sample(4)
 
 SWEEP = (*ONE, "seed=0,1,2", "launch.workers=1", "launch.retries=0")
 FAULTY = 1

@@ -60,6 +60,7 @@ def test_the_grid_is_the_papers_shapes_times_four_learning_rates(activation, set
     assert {run.science["optimizer"]["lr"] for run in runs} == {1e-3, 3e-4, 1e-4, 1e-5}
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 def test_the_grid_tries_what_table_f1_found():
     printed = ",".join(row["activation"] for row in TABLE_F1)

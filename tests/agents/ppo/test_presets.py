@@ -16,7 +16,7 @@ from tests.agents.ppo.test_hyperparams import TABLE_F1
 from tests.helpers.made_up_bodies import SLIDERS
 from tests.helpers.sweeps import trained
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(2)
 
 ALL = ("tableF1", "tableF2", "tableF3", "figure6", "figureF1")
 TINY = (

@@ -19,7 +19,7 @@ from tests.agents.sac.pixels import WORDS
 from tests.helpers.packs import CPU, needs_compiler
 from tests.tenants.packs import hold, hold_compiled, packs_of
 
-pytestmark = pytest.mark.sample(6)
+pytestmark = pytest.mark.sample(4)
 
 PER_CONV = ("head=tokenised",)
 PER_FEAT = ("head=tokenised", "network.tokens=per_feat")

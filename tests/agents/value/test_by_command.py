@@ -17,7 +17,7 @@ from plasticity_lab.saved_network import load_network
 from tests.agents.value.packs import SMALL
 from tests.helpers.sweeps import after_looks, all_kept, never, planned, runs_of, trained
 
-pytestmark = pytest.mark.sample(3)
+pytestmark = pytest.mark.sample(2)
 
 WORDS = (*SMALL, "seed=0,1", "save_weights=final", "launch.workers=1", "launch.lease_seconds=60")
 BESIDE = (*WORDS, "replay_memory_mib=0", "replay_memory_minutes=0", "checkpoint_minutes=0.0001")

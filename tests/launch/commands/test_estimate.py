@@ -18,7 +18,7 @@ from tests.helpers.sweeps import SMOKE, after_looks, never, planned
 
 CPU = AVX2
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(3)
 
 
 ONE = ("launch.workers=1",)

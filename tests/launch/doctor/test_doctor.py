@@ -10,7 +10,7 @@ from launch.doctor.finding import FAILS, OK, UNKNOWN
 from launch.launchers.slurm import short_job
 from launch.plan.compiling import NO_COMPILER
 
-pytestmark = pytest.mark.sample(11)
+pytestmark = pytest.mark.sample(8)
 
 
 def bad(visit):

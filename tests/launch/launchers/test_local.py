@@ -39,7 +39,7 @@ from tests.helpers.sweeps import (
     workers_of,
 )
 
-pytestmark = pytest.mark.sample(2)
+pytestmark = pytest.mark.sample(1)
 
 
 @pytest.fixture

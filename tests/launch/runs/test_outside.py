@@ -6,7 +6,7 @@ from launch.command import resolve
 from launch.runs.options import CONF
 from plasticity_lab.errors import ConfigError
 
-pytestmark = pytest.mark.sample(10)
+pytestmark = pytest.mark.sample(7)
 
 PYTHON = """
 from plasticity_lab.activations.activation import Activation

@@ -5,7 +5,7 @@ import pytest
 from launch.command import resolve
 from plasticity_lab.errors import ConfigError
 
-pytestmark = pytest.mark.sample(10)
+pytestmark = pytest.mark.sample(7)
 
 SMOKE = ["benchmark=random_label_mnist", "schedule=smoke"]
 

@@ -21,7 +21,7 @@ from plasticity_lab.records.store import Store
 from tests.helpers.searches import Trained, leave, search
 from tests.helpers.sweeps import said_last
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(3)
 
 WORDS = ("optimizer.lr=tag(log,interval(1e-5,1e-1))", "seed=0,1", "hyperparams.trials=16", "hyperparams.batch=4")
 

@@ -14,7 +14,7 @@ from tests.helpers.sweeps import trained
 from tests.helpers.wandb_files import read_offline, rows_of
 from tests.helpers.wandb_server import serving
 
-pytestmark = pytest.mark.sample(2)
+pytestmark = pytest.mark.sample(1)
 
 
 def synced(store, *words):

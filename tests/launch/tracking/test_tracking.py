@@ -23,7 +23,7 @@ from plasticity_lab.waits import TRAINING, waiting
 from tests.helpers.sweeps import after_looks, all_kept, runs_of, trained, wait_until
 from tests.helpers.wandb_files import read_offline, rows_of
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(3)
 
 OFFLINE = "tracking=wandb_offline"
 ONLINE = "tracking=wandb_online"

@@ -28,7 +28,7 @@ from tests.helpers.stand_ins import put_on_path, tells
 from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import ended_packs, never, planned
 
-pytestmark = pytest.mark.sample(12)
+pytestmark = pytest.mark.sample(8)
 
 FIRST = Owner("node1", 1, job="60", task="3")
 

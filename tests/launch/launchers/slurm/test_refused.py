@@ -15,7 +15,7 @@ from plasticity_lab.records.kinds import device_name
 from tests.helpers.stores import left_behind
 from tests.helpers.sweeps import said_last
 
-pytestmark = pytest.mark.sample(11)
+pytestmark = pytest.mark.sample(7)
 
 PACKED = ("hydra/launcher=packed_slurm", "schedule=smoke", "tracking=store", "mode=eager")
 A_GPU = "hydra.launcher.gpus_per_node=1"

@@ -12,7 +12,7 @@ from plasticity_lab.records.record import read_record, write_record
 from plasticity_lab.records.store import Store
 from tests.helpers.stores import left_behind
 
-pytestmark = pytest.mark.sample(9)
+pytestmark = pytest.mark.sample(6)
 
 SWISH = ["activation=swish", "activation.beta=0.1,0.5,1", "optimizer.lr=1e-3,1e-4"]
 WANTED = ("activation=swish", "hyperparams=selected")
