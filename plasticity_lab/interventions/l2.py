@@ -39,3 +39,8 @@ def pull(strength_K: Tensor, half: bool, squares: Iterable[Tensor]) -> Tensor:
     """(K,): strength · Σ over all of `squares` (K, ...), or half of it."""
     total = sum(square.flatten(1).sum(dim=1) for square in squares)
     return (strength_K * 0.5 if half else strength_K) * torch.as_tensor(total)
+
+
+def with_slope(values: Tensor, slope: Tensor) -> Tensor:
+    """0, (K,), with `slope` as its derivative by `values`, both (K, ...)."""
+    return (slope.detach() * (values - values.detach())).flatten(1).sum(dim=1)

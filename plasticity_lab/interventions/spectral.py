@@ -9,6 +9,7 @@ from torch.nn.functional import pad
 
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.interventions.l2 import with_slope
 from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.elementary import whole_power
@@ -119,7 +120,7 @@ def _matrices(now: Now, layer: str) -> dict[str, tuple[Tensor, Tensor | None]]:
 
 def _as_if(value: Tensor, values: Tensor, gradient: Tensor) -> Tensor:
     """`value` (K,), with `gradient` (K, ...) as its derivative by `values` (K, ...)."""
-    return value.detach() + (gradient.detach() * (values - values.detach())).flatten(1).sum(dim=1)
+    return value.detach() + with_slope(values, gradient)
 
 
 def _largest(scale: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -83,3 +83,54 @@ def test_the_reported_loss_is_without_the_penalty():
     still = trained([run(1, optimizer={"lr": 1e-9}, **STREAM)], IMAGES).measured.of(0)["loss"]
     np.testing.assert_allclose(pulled.measured.of(0)["loss"], still, rtol=1e-5)
     assert plain[-1] < still[-1]
+
+
+BY_HAND = {
+    # θ₀ = (1, −2, 3), θ = (4, 2, −1): away by (3, 4, −4). Sorted: (−2, 1, 3) and (−1, 2, 4), each away by 1.
+    "the sum": ({}, 41.0, (6, 8, -8)),
+    "the mean, as Chung et al.": ({"reduction": "mean"}, 41 / 3, (2, 8 / 3, -8 / 3)),
+    "the length, as Plasticine": ({"power": 1}, 41**0.5, (3 / 41**0.5, 4 / 41**0.5, -4 / 41**0.5)),
+    "half, as FIRE's port": ({"half": True}, 20.5, (3, 4, -4)),
+    "sorted": ({"sorted": True}, 3.0, (2, 2, 2)),
+    "sorted, the mean": ({"sorted": True, "reduction": "mean"}, 1.0, (2 / 3, 2 / 3, 2 / 3)),
+    "sorted, the length": ({"sorted": True, "power": 1}, 3**0.5, (1 / 3**0.5, 1 / 3**0.5, 1 / 3**0.5)),
+}
+
+
+@pytest.mark.parametrize(("settings", "expected", "slopes"), BY_HAND.values(), ids=BY_HAND)
+def test_each_reading_by_hand_on_three_weights_beside_padding(settings, expected, slopes):
+    """One input and three units, stored with a fourth column of zeros. The other parameters stay as they are."""
+    pack = [L2Init(1.0, **settings), L2Init(0.0, **settings)]
+    model = classifier(MLP(width=3, depth=1), [build("activation", "relu", *choice("activation", "relu"))] * 2, (1,), 1)
+    start = model.start([0, 1], CPU)
+    name = "hidden1.weight"
+    assert start[name].shape == (2, 1, 4)
+    start[name][:, 0, :3] = torch.tensor([1.0, -2.0, 3.0])
+    now = Now(model, start, on_run_axis(pack), {})
+    now = now._replace(state=pack[0].start(now))
+    moved = {**start, name: torch.tensor([4.0, 2.0, -1.0, 0.0]).expand(2, 1, 4).clone()}
+
+    def penalty(values):
+        return pack[0].penalty(now._replace(parameters=values))
+
+    assert penalty(moved).tolist() == pytest.approx([expected, 0])
+    by = torch.func.grad(lambda values: penalty(values).sum())(moved)
+    torch.testing.assert_close(by[name][:, 0], torch.tensor([[*slopes, 0], [0, 0, 0, 0]], dtype=torch.float32))
+    still = torch.func.grad(lambda values: penalty(values).sum())(start)
+    assert not any(value.any() for value in still.values())
+
+
+@pytest.mark.parametrize(
+    "settings", [{"sorted": True}, {"power": 1}, {"sorted": True, "power": 1, "reduction": "mean"}]
+)
+def test_a_pack_of_different_strengths_has_each_runs_own_numbers(settings):
+    """Width 13: the layers are stored with padding, which stays zero."""
+    runs = [
+        run(seed, network={"width": 13}, intervention=(L2_INIT, {"strength": strength, **settings}), **STREAM)
+        for seed, strength in ((1, 0.1), (2, 0.0), (3, 0.01))
+    ]
+    packed = trained(runs, IMAGES).agent.weights()
+    assert not packed["hidden1.weight"][..., 13:].any()
+    for k, one in enumerate(runs):
+        alone = trained([one], IMAGES).agent.weights()
+        assert all(torch.equal(alone[name][0], value[k]) for name, value in packed.items())
