@@ -46,6 +46,8 @@ BUSY = {
 }
 """Settings at which an intervention that is rarely active does something in the few updates of a test, and those of
 VARIANTS."""
+NEEDS = {"nap": {"norm": "layer"}}
+"""Settings of the network that an intervention needs."""
 VARIANTS = {"ewc_by_batch": "ewc"}
 """Cases beside the files of conf/: one of these with other settings, by which it computes another way."""
 OPTIONS = (*interventions_under("supervised"), *VARIANTS)
@@ -89,7 +91,7 @@ def runs_of(name: str, seeds: tuple[int, ...], network: str = "mlp", **stream) -
     target, settings = busy(name)
     real = component.load(target).run_axis_settings()
     own = [settings | {key: settings[key] / (1 + seed / 10) for key in real} for seed in seeds]
-    how = {"network": NETWORKS[network], **STREAM, **stream}
+    how = {"network": NETWORKS[network] | NEEDS.get(name, {}), **STREAM, **stream}
     return [run(seed, "prelu", intervention=(target, its), **how) for seed, its in zip(seeds, own, strict=True)]
 
 
@@ -116,9 +118,15 @@ def test_a_run_resumed_in_the_middle_of_a_task_equals_the_undisturbed_one(name, 
         assert whole.agent.network.of_intervention()["resets"].any()
 
 
+def own_words(name: str) -> list[str]:
+    """A command's words for the settings of a busy intervention, and for those of the network that it needs."""
+    groups = {"intervention": BUSY.get(name, {}), "network": NEEDS.get(name, {})}
+    return [f"{group}.{key}={value}" for group, own in groups.items() for key, value in own.items()]
+
+
 def words_of(name: str) -> list[str]:
     """A command's words for PPO on two bodies."""
-    own = [f"intervention.{key}={value}" for key, value in BUSY.get(name, {}).items()]
+    own = own_words(name)
     return [*BOTH, "benchmark.environment_steps=64", "agent.epochs=1", f"intervention={VARIANTS.get(name, name)}", *own]
 
 
@@ -151,7 +159,7 @@ def test_only_what_is_active_changes(name):
 
 def words_of_values(agent: str, name: str) -> list[str]:
     """A command's words for a value agent on two short tasks, with some 30 updates and a few copies of its target."""
-    own = [f"intervention.{key}={value}" for key, value in BUSY.get(name, {}).items()]
+    own = own_words(name)
     short = [
         "agent.min_history=20",
         "agent.target_period=15",
@@ -212,7 +220,7 @@ def test_the_verbs_keep_the_shapes_and_the_run_axis(name):
     target, settings = busy(name)
     pack = [build("intervention", name, target, settings) for _ in range(3)]
     activation = build("activation", "prelu", *choice("activation", "prelu"))
-    model = classifier(MLP(width=7), [activation] * 3, (1, 8, 8), 10)
+    model = classifier(MLP(width=7, **NEEDS.get(name, {})), [activation] * 3, (1, 8, 8), 10)
     parameters = model.start([0, 1, 2], CPU)
     now = Now(model, parameters, on_run_axis(pack), {}, seeds=[0, 1, 2], log_likelihood=log_likelihood)
     state = pack[0].start(now)
@@ -247,12 +255,15 @@ def test_the_verbs_keep_the_shapes_and_the_run_axis(name):
 @pytest.mark.parametrize(("width", "optimizer"), [*((91, each) for each in choices("optimizer")), (1, "adam")])
 def test_the_padding_of_weights_stays_zero(name, width, optimizer):
     """The classifier is stored with twelve columns for ten classes; one unit of 64 inputs without padding."""
-    how = {"network": {"width": width}, "optimizer": {"name": optimizer}, "intervention": busy(name)}
+    network, activation = {"width": width, **NEEDS.get(name, {})}, choice("activation", "relu")
+    how = {"network": network, "optimizer": {"name": optimizer}, "intervention": busy(name)}
     refused = build("intervention", name, *busy(name)).objection(
         Others(
             {
                 "optimizer": {optimizer: build("optimizer", optimizer, *choice("optimizer", optimizer))},
                 "head": {"flatten": build("head", "flatten", *choice("head", "flatten"))},
+                "network": {"mlp": MLP(**network)},
+                "activation": {"relu": build("activation", "relu", *activation)},
             }
         )
     )

@@ -18,6 +18,7 @@ REFUSED = [
     *(("hare_tortoise", bad) for bad in ({"strength": 1.5}, {"every": 0}, {"first": 0}, {"evaluated": "both"})),
     ("l2", {"strength": -1}),
     ("l2_init", {"strength": -1}),
+    *(("nap", bad) for bad in ({"strength": 1.5}, {"affine": "none"}, {"pull": 1.5}, {"biases": "none"}, {"every": 0})),
     ("prune_experts", {"count": 0}),
     ("prune_experts", {"first": 0}),
     ("prune_experts", {"apart": -1}),

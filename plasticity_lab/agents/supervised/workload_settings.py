@@ -26,6 +26,7 @@ INTERVENTIONS = {
     "shrink_and_perturb": "shrink_and_perturb.ShrinkAndPerturb",
     "fire": "fire.FIRE",
     "weight_clipping": "weight_clipping.WeightClipping",
+    "nap": "nap.NormalizeAndProject",
     "snr": "snr.SelfNormalizedResets",
     "continual_backprop": "continual_backprop.ContinualBackprop",
     "redo": "redo.ReDo",
