@@ -82,8 +82,7 @@ class InFeR(Intervention):
         differences = outputs_KBH - scale * targets_KBH
         squares_KBH = differences * differences
         squares_KBH = squares_KBH / self.heads if self.mean else squares_KBH
-        weights = 1 / squares_KBH.shape[1] if now.weights is None else now.weights.view(1, -1, 1)
-        return strength * (squares_KBH * weights).flatten(1).sum(dim=1)
+        return strength * now.mean_over_batch(squares_KBH)
 
     def _layer(self, model: Model, parameters: Tensors) -> StackedLinear:
         return StackedLinear("heads", sum(_size(model, unit) for unit in before_outputs(model, parameters)), self.heads)

@@ -93,3 +93,12 @@ class Now(NamedTuple):
     def units(self) -> list[Unit]:
         """The units of the model that can be reset, without the units of idle environments."""
         return [unit for unit in self.model.units if taking_part(unit, self.parameters) and not unit.is_sum]
+
+    def mean_over_batch(self, values: Tensor) -> Tensor:
+        """(K,): the mean over the examples of the sum of each one's values (K, B, ...), without padding rows.
+
+        The last bits of the result may depend on the pack. Its gradient does not.
+        """
+        values_KBN = values.flatten(2)
+        weights = 1 / values_KBN.shape[1] if self.weights is None else self.weights.view(1, -1, 1)
+        return (values_KBN * weights).flatten(1).sum(dim=1)

@@ -228,6 +228,7 @@ def test_the_verbs_keep_the_shapes_and_the_run_axis(name):
     now = now._replace(
         state=state,
         x=x,
+        outputs={"logits": torch.ones(3, 4, 10)},
         hidden=hidden,
         forward=lambda own, inputs: model.forward(own, on_run_axis([activation] * 3), inputs, None),
     )

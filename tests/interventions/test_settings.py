@@ -11,13 +11,15 @@ REFUSED = [
     ("continual_backprop", {"decay": 1.0}),
     ("continual_backprop", {"every": 0}),
     *(("ewc", bad) for bad in ({"strength": -1.0}, {"decay": 1.5}, {"examples": 0}, {"batch": 0})),
+    *(("feature_norm", bad) for bad in ({"strength": -1.0}, {"sites": "first"}, {"reduction": "max"})),
     *(
         ("fire", bad)
         for bad in ({"strength": 1.5}, {"iterations": 0}, {"dense": "none"}, {"target": "own"}, {"every": 0})
     ),
     *(("hare_tortoise", bad) for bad in ({"strength": 1.5}, {"every": 0}, {"first": 0}, {"evaluated": "both"})),
     ("l2", {"strength": -1}),
-    ("l2_init", {"strength": -1}),
+    *(("l2_init", bad) for bad in ({"strength": -1}, {"power": 3}, {"reduction": "max"})),
+    *(("logit_norm", bad) for bad in ({"strength": -1.0}, {"reduction": "max"})),
     *(("nap", bad) for bad in ({"strength": 1.5}, {"affine": "none"}, {"pull": 1.5}, {"biases": "none"}, {"every": 0})),
     ("prune_experts", {"count": 0}),
     ("prune_experts", {"first": 0}),
