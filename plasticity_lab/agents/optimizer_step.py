@@ -23,6 +23,8 @@ BY_STEP = "by_step"
 """Key in the settings for parameters with slices that were reset at different times. Maps to the optimizer's
 corrections for its first T steps, name → (T, ...).
 """
+RATE = "rate"
+"""Key in the corrections if the learning rate has a schedule: the factor of each run's rate, (K,) float64."""
 OF_RULE = "rule"
 """Key in the settings for an update rule that draws. Maps "keys" to the keys of its random numbers, (K, 2)."""
 
@@ -59,6 +61,27 @@ class UpdateInputs(NamedTuple):
 
 OptimizerStep = Callable[[TrainState, Tensors, UpdateInputs], None]
 """(train state, gradients, inputs): parameters, moments and the optimizer's other state are changed in place."""
+
+
+def scheduled(optimizer: Optimizer, inputs: UpdateInputs) -> UpdateInputs:
+    """The inputs with the learning rates of this update, by the schedule; unchanged without a schedule.
+
+    Corrections that contain the rate are multiplied too (`Optimizer.of_rate`), also those for slices that were reset.
+    """
+    factor_K = inputs.corrections.get(RATE)
+    if factor_K is None:
+        return inputs
+
+    def at_rate(rows: Tensors) -> dict[str, Tensor]:
+        """Rows of corrections, (K,) or (T, K)."""
+        changed = {name for name in rows if name.removeprefix(OF_BODY) in optimizer.of_rate}
+        return {name: (row * factor_K).float() if name in changed else row for name, row in rows.items()}
+
+    own = inputs.settings["optimizer"]
+    settings = {**inputs.settings, "optimizer": {**own, "lr": own["lr"] * factor_K}}
+    if BY_STEP in settings:
+        settings[BY_STEP] = at_rate(settings[BY_STEP])
+    return inputs._replace(settings=settings, corrections=at_rate(inputs.corrections))
 
 
 def optimizer_step_of(model: Model, optimizer: Optimizer, intervention: Intervention) -> OptimizerStep:

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.optimizer_step import BY_STEP, OF_BODY, OF_RULE, TrainState, UpdateInputs, of_moment
+from plasticity_lab.agents.optimizer_step import BY_STEP, OF_BODY, OF_RULE, RATE, TrainState, UpdateInputs, of_moment
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.target_network import TargetNetwork
 from plasticity_lab.agents.update import Loss, example_losses
@@ -22,6 +22,7 @@ from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.records.measures import of_network
 from plasticity_lab.stacking.optimizer import Optimizer
 from plasticity_lab.stacking.run_axis import aligned, on_run_axis
+from plasticity_lab.stacking.schedule import Schedule
 from plasticity_lab.stacking.update_rule import UpdateRule
 
 TYPES = {np.dtype(np.float32): torch.float32, np.dtype(np.uint8): torch.uint8}
@@ -77,6 +78,8 @@ class PackedNetwork:
         self.updates = 0
         # Updates since the moments were last reset (Adam's t), for shared parameters and for each environment's.
         self._moments_updates, self._body_updates = 0, dict[str, int]()
+        self.schedule, self._lengths = Schedule(optimizers), {"task": 1, "run": 1}
+        self._task_began = 0  # updates before the present task
         everything = Now(model, self.parameters, self.settings["intervention"], {}, self.moments, seeds=self.seeds)
         self.kept = self._with_moments(self.intervention.start(everything))
         if self.intervention.ages(self.kept):
@@ -146,6 +149,10 @@ class PackedNetwork:
         """The optimizer's corrections for the next updates, name → (S, ...); see `UpdateInputs.corrections`."""
         settings, corrections = self.settings["optimizer"], self.optimizer.corrections
         shared = corrections(settings, self._moments_updates + 1, updates)
+        if self.schedule.active:
+            first, length = self.updates, self._lengths[self.schedule.by]
+            first -= self._task_began if self.schedule.by == "task" else 0
+            shared[RATE] = self.schedule.factors(first, updates, length).to(self.device)
         if self.body is None or not any(self.model.owner(name) for name in self.parameters):
             return shared
         own = corrections(settings, self._body_updates.get(self.body, 0) + 1, updates)
@@ -172,10 +179,15 @@ class PackedNetwork:
         if every is not None and updates and self.updates % every == 0:
             self.kept = self.intervention.every_n_updates(self._now())
 
+    def expect(self, task: int, run: int) -> None:
+        """Sets the number of updates of the present task, and of the run: the periods of the rate's schedule."""
+        self._lengths = {"task": max(1, task), "run": max(1, run)}
+
     def begin_task(self, task: int, coming: ComingData | None = None) -> None:
         """Work of intervention and optimizer before a task's first update, on active parameters. Does nothing for the
         first task. coming: the task's data, for interventions that need them.
         """
+        self._task_began = self.updates
         if task == 0:
             return
         if self.intervention.restarts_agent:
@@ -222,6 +234,7 @@ class PackedNetwork:
     def state(self) -> dict[str, Any]:
         """Parameters, moments, the states of intervention and optimizer, and the counts. The tensors are not copied."""
         rule = {"rule": {kind: dict(values) for kind, values in self.rule.items()}} if self.rule else {}
+        schedule = {"task_began": self._task_began} if self.schedule.active else {}
         return {
             "parameters": dict(self.parameters),
             "moments": {kind: dict(values) for kind, values in self.moments.items()},
@@ -230,6 +243,7 @@ class PackedNetwork:
             "all_updates": self.updates,
             "body_updates": dict(self._body_updates),
             **rule,
+            **schedule,
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -243,6 +257,7 @@ class PackedNetwork:
         # An old checkpoint has only the first count. The features that need the others are newer than it.
         self.updates = state.get("all_updates", state["updates"])
         self._body_updates = dict(state.get("body_updates", {}))
+        self._task_began = state.get("task_began", 0)
 
     def weights(self) -> dict[str, Tensor]:
         """The parameters on the host, name → (K, ...)."""

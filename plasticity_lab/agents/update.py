@@ -16,6 +16,7 @@ from plasticity_lab.agents.optimizer_step import (
     UpdateInputs,
     by_owner,
     optimizer_step_of,
+    scheduled,
     trained,
 )
 from plasticity_lab.agents.parts import Parts
@@ -135,6 +136,7 @@ def update_of(
         return total, (output.measured, hidden, rows, layer_inputs)
 
     def update(train: TrainState, inputs: UpdateInputs, batch: Tensors) -> tuple[State, Tensors]:
+        inputs = scheduled(optimizer, inputs)
         others = {name: value for name, value in train.parameters.items() if name not in names}
         taps = (
             {}

@@ -19,16 +19,27 @@ class Adam(WithFusedStep):
 
     moments = ("first", "second")
     kernel = "linear_adam"
+    of_rate = ("size",)
     fused_step: ClassVar[Any] = staticmethod(torch._fused_adam_)  # pyright: ignore[reportPrivateImportUsage]
 
     def __init__(
-        self, lr: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8, reset: str = "never"
+        self,
+        lr: float = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        reset: str = "never",
+        schedule: str = "constant",
+        schedule_by: str = "task",
+        warmup: float = 0.0,
+        final: float = 0.0,
     ) -> None:
         self.lr = check("optimizer.lr", lr, above=0)
         self.beta1 = check("optimizer.beta1", beta1, at_least=0, below=1)
         self.beta2 = check("optimizer.beta2", beta2, at_least=0, below=1)
         self.epsilon = check("optimizer.epsilon", epsilon, above=0)  # padding has no gradient: 0 / 0
         self.reset = check("optimizer.reset", reset, one_of=("never", "task"))
+        self.set_schedule(schedule, schedule_by, warmup, final)
 
     def corrections(self, settings: Tensors, first: int, steps: int) -> dict[str, Tensor]:
         """size (S, K): lr / (1 − β₁ᵗ); root (S, K): 1 / √(1 − β₂ᵗ); count (S,): t.

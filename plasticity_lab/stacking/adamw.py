@@ -28,8 +28,12 @@ class AdamW(Adam):
         epsilon: float = 1e-8,
         weight_decay: float = 1e-2,
         reset: str = "never",
+        schedule: str = "constant",
+        schedule_by: str = "task",
+        warmup: float = 0.0,
+        final: float = 0.0,
     ) -> None:
-        super().__init__(lr, beta1, beta2, epsilon, reset)
+        super().__init__(lr, beta1, beta2, epsilon, reset, schedule, schedule_by, warmup, final)
         self.weight_decay = check("optimizer.weight_decay", weight_decay, at_least=0)
 
     def composed(

@@ -33,6 +33,10 @@ class AdaUPGD(UpdateRule):
         sigma: float = 0.001,
         weight_decay: float = 0.001,
         reset: str = "never",
+        schedule: str = "constant",
+        schedule_by: str = "task",
+        warmup: float = 0.0,
+        final: float = 0.0,
     ) -> None:
         self.lr = check("optimizer.lr", lr, above=0)
         self.beta1 = check("optimizer.beta1", beta1, at_least=0, below=1)
@@ -42,6 +46,7 @@ class AdaUPGD(UpdateRule):
         self.sigma = check("optimizer.sigma", sigma, at_least=0)
         self.weight_decay = check("optimizer.weight_decay", weight_decay, at_least=0)
         self.reset = check("optimizer.reset", reset, one_of=("never", "task"))
+        self.set_schedule(schedule, schedule_by, warmup, final)
 
     def corrections(self, settings: Tensors, first: int, steps: int) -> dict[str, Tensor]:
         """first, second, utility (S, K): 1 / (1 − βᵗ) of each moment."""

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from plasticity_lab.component import Component
+from plasticity_lab.component import Component, check
 from plasticity_lab.stacking.products import run_sums
 from plasticity_lab.stacking.run_axis import beside
+from plasticity_lab.stacking.schedule import PERIODS, SHAPES
 
 Tensors = Mapping[str, Tensor]
 Moments = Mapping[str, Tensors]
@@ -23,13 +24,23 @@ class Optimizer(Component):
     """Updates parameters (K, ...) in place, each run with its own settings. It holds no numbers of a run.
 
     A subclass declares `moments` and writes `update`, or derives from `WithFusedStep`. `reset` says when the moments
-    are reset: never, or at the end of each task.
+    are reset: never, or at the end of each task. A subclass with `schedule`, `schedule_by`, `warmup` and `final` in
+    its constructor passes them to `set_schedule`. Then `settings["lr"]` of an update is the rate of that update.
     """
 
     lr: float
     reset: str
+    schedule: str = "constant"
+    schedule_by: str = "task"
+    warmup: float = 0.0
+    final: float = 0.0
 
     floats_on_run_axis = True
+    neutral = {"schedule": "constant", "schedule_by": "task", "warmup": 0.0, "final": 0.0}
+    read_if = {"final": ("schedule", lambda schedule: schedule != "constant")}
+
+    of_rate: ClassVar[tuple[str, ...]] = ()
+    """The `corrections` that are proportional to the learning rate. A schedule multiplies them too."""
 
     moments: ClassVar[tuple[str, ...]] = ()
     """The kinds of its moments, in the order of the arguments of `kernel`."""
@@ -44,6 +55,25 @@ class Optimizer(Component):
 
     operations: ClassVar[int] = 0
     """The time of an update beyond Adam's, as operations of matrix products for each parameter; for estimates."""
+
+    @classmethod
+    def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings, except for a schedule's settings without effect."""
+        if settings.get("schedule", "constant") == "constant":
+            unread = ("final",) if settings.get("warmup") else ("final", "schedule_by")
+            settings = {key: value for key, value in settings.items() if key not in unread}
+        return super().canonical(settings)
+
+    def set_schedule(self, schedule: str, schedule_by: str, warmup: float, final: float) -> None:
+        """Stores the settings of the schedule (see `Schedule`).  Raises ConfigError for one out of range."""
+        self.schedule = check("optimizer.schedule", schedule, one_of=SHAPES)
+        self.schedule_by = check("optimizer.schedule_by", schedule_by, one_of=PERIODS)
+        self.warmup = check("optimizer.warmup", warmup, at_least=0, below=1)
+        self.final = check("optimizer.final", final, at_least=0, at_most=1)
+
+    def on_run_axis(self) -> dict[str, float]:
+        """Its settings except for the schedule's, which reach an update as its rate."""
+        return {name: value for name, value in super().on_run_axis().items() if name not in ("warmup", "final")}
 
     def start(self, parameters: Tensors) -> dict[str, dict[str, Tensor]]:
         """The moments before the first step, zero: moment → name → like the parameter."""

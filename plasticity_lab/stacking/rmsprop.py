@@ -25,12 +25,17 @@ class RMSprop(WithFusedStep):
         epsilon: float = 1e-8,
         weight_decay: float = 0.0,
         reset: str = "never",
+        schedule: str = "constant",
+        schedule_by: str = "task",
+        warmup: float = 0.0,
+        final: float = 0.0,
     ) -> None:
         self.lr = check("optimizer.lr", lr, above=0)
         self.alpha = check("optimizer.alpha", alpha, at_least=0, below=1)
         self.epsilon = check("optimizer.epsilon", epsilon, above=0)  # padding has no gradient: 0 / 0
         self.weight_decay = check("optimizer.weight_decay", weight_decay, at_least=0)
         self.reset = check("optimizer.reset", reset, one_of=("never", "task"))
+        self.set_schedule(schedule, schedule_by, warmup, final)
 
     def composed(
         self, parameters: Tensors, gradients: Tensors, moments: Moments, settings: Tensors, now: Tensors

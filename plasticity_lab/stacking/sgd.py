@@ -20,12 +20,21 @@ class SGD(WithFusedStep):
     kernel = "linear_sgd"
 
     def __init__(
-        self, lr: float = 1e-2, momentum: float = 0.0, weight_decay: float = 0.0, reset: str = "never"
+        self,
+        lr: float = 1e-2,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+        reset: str = "never",
+        schedule: str = "constant",
+        schedule_by: str = "task",
+        warmup: float = 0.0,
+        final: float = 0.0,
     ) -> None:
         self.lr = check("optimizer.lr", lr, above=0)
         self.momentum = check("optimizer.momentum", momentum, at_least=0, below=1)
         self.weight_decay = check("optimizer.weight_decay", weight_decay, at_least=0)
         self.reset = check("optimizer.reset", reset, one_of=("never", "task"))
+        self.set_schedule(schedule, schedule_by, warmup, final)
 
     def composed(
         self, parameters: Tensors, gradients: Tensors, moments: Moments, settings: Tensors, now: Tensors

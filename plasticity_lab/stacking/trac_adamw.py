@@ -9,6 +9,7 @@ class TRACAdamW(TRAC):
     """TRAC with the steps of AdamW. Its settings are AdamW's, and `scale`."""
 
     moments = AdamW.moments
+    of_rate = AdamW.of_rate
 
     def __init__(
         self,
@@ -19,8 +20,13 @@ class TRACAdamW(TRAC):
         weight_decay: float = 1e-2,
         reset: str = "never",
         scale: float = 1e-8,
+        schedule: str = "constant",
+        schedule_by: str = "task",
+        warmup: float = 0.0,
+        final: float = 0.0,
     ) -> None:
         self.base = AdamW(lr, beta1, beta2, epsilon, weight_decay, reset)
         self.lr, self.beta1, self.beta2, self.epsilon, self.weight_decay = lr, beta1, beta2, epsilon, weight_decay
         self.reset = reset
         self.scale = check("optimizer.scale", scale, above=0)
+        self.set_schedule(schedule, schedule_by, warmup, final)

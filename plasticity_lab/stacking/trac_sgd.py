@@ -17,8 +17,13 @@ class TRACSGD(TRAC):
         weight_decay: float = 0.0,
         reset: str = "never",
         scale: float = 1e-8,
+        schedule: str = "constant",
+        schedule_by: str = "task",
+        warmup: float = 0.0,
+        final: float = 0.0,
     ) -> None:
         self.base = SGD(lr, momentum, weight_decay, reset)
         self.lr, self.momentum, self.weight_decay = lr, momentum, weight_decay
         self.reset = reset
         self.scale = check("optimizer.scale", scale, above=0)
+        self.set_schedule(schedule, schedule_by, warmup, final)

@@ -43,6 +43,10 @@ class UPGD(UpdateRule):
         protecting: bool = True,
         scope: str = "global",
         reset: str = "never",
+        schedule: str = "constant",
+        schedule_by: str = "task",
+        warmup: float = 0.0,
+        final: float = 0.0,
     ) -> None:
         self.lr = check("optimizer.lr", lr, above=0)
         self.utility_decay = check("optimizer.utility_decay", utility_decay, at_least=0, below=1)
@@ -51,6 +55,7 @@ class UPGD(UpdateRule):
         self.protecting = protecting
         self.scope = check("optimizer.scope", scope, one_of=SCOPES)
         self.reset = check("optimizer.reset", reset, one_of=("never", "task"))
+        self.set_schedule(schedule, schedule_by, warmup, final)
 
     def corrections(self, settings: Tensors, first: int, steps: int) -> dict[str, Tensor]:
         """utility (S, K): 1 / (1 − βᵗ)."""

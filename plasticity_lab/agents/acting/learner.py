@@ -113,6 +113,9 @@ class LearnerWithMemory(ActingLearner):
 
     def begin(self, task: Stage, fresh: bool) -> None:
         """New environments, or the checkpoint's. The memory stays, unless each task begins with an empty one."""
+        expected = [self._updates_of(position, task) for position in range(self.parts.benchmark.tasks)]
+        for network in self.networks:
+            network.expect(expected[task.position], sum(expected))
         if fresh:
             self.begin_task(task.position)
             if self.agent.empty_each_task:
@@ -150,6 +153,10 @@ class LearnerWithMemory(ActingLearner):
         super().load(state, bulk)
         self.memory.load(state, bulk)
         self.timetable = replace(self.timetable, min_history=self.memory.warm_up(self.agent.min_history))
+
+    def _updates_of(self, position: int, task: Stage) -> int:
+        """Updates in the task at that position, if the memory is never lost; all tasks have the same steps."""
+        return self.agent.timetable.updates_of(position, task.steps, self.count, self.agent.empty_each_task)
 
     def actor_in(self, environments: Environments) -> Remembering:
         """The actor for these environments."""

@@ -61,6 +61,16 @@ class Timetable:
         """Whether a copy into the target is due after these steps and their updates."""
         return after // self.target_period > before // self.target_period
 
+    def updates_of(self, position: int, steps: int, environments: int, emptied: bool) -> int:
+        """Number of updates in the task at that position, if the memory is never lost.
+
+        steps: steps of each task. emptied: whether each task begins with an empty memory.
+        """
+        begins = self.min_history // environments * environments
+        first, end = position * steps, (position + 1) * steps
+        first = min(first + begins if emptied else max(first, begins), end)
+        return end // self.update_period - first // self.update_period
+
     def all_updates(self, steps: int, environments: int) -> int:
         """Number of updates in a whole run that never loses its memory, given its steps and environments."""
         begins = self.min_history // environments * environments

@@ -23,7 +23,10 @@ from plasticity_lab.environments.body import Body
 from plasticity_lab.interventions.intervention import EXAMPLES, OUTPUTS, TASK_BEGINS
 from plasticity_lab.interventions.reset_layers import ACTOR_AND_CRITIC
 from plasticity_lab.networks.model import Model
+from plasticity_lab.others import Others
+from plasticity_lab.stacking.optimizer import Optimizer
 from plasticity_lab.stacking.run_axis import aligned
+from plasticity_lab.stacking.schedule import Schedule
 
 # The measures of PPO: parts of the loss by update, episodes, and summary statistics of a run's returns.
 
@@ -44,6 +47,13 @@ class PPO(PPOSettings, Agent[BodyBenchmark, Bodies, PPOLearner]):
     learns = BodyBenchmark
     provides = frozenset({ACTOR_AND_CRITIC, EXAMPLES, OUTPUTS, TASK_BEGINS, OBSERVED})
     measures = PPO_MEASURES
+    objects_to = frozenset({"optimizer"})
+
+    def objection(self, others: Others) -> str | None:
+        """The rate has one schedule: the agent's, rollout by rollout, or the optimizer's, update by update."""
+        if self.anneal_lr and Schedule([others.one("optimizer", Optimizer)]).active:
+            return "agent.anneal_lr=true already lowers the learning rate; set it to false, or take a constant schedule"
+        return super().objection(others)
 
     def model(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Model:
         """The model from each body's observations to its "policy" and "value"."""

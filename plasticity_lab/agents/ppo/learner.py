@@ -72,6 +72,8 @@ class PPOLearner(ActingLearner):
     def begin(self, task: Stage, fresh: bool) -> None:
         """New environments for the task's body, or the checkpoint's in a resumed run."""
         self.network.body = task.body
+        each = self.minibatches.updates
+        self.network.expect(*(steps // self.agent.steps * each for steps in (task.steps, self.total_steps)))
         if fresh:
             self.network.begin_task(task.position)
             if self.network.intervention.restarts_agent:

@@ -64,6 +64,7 @@ class GroupsLearner(SupervisedLearner):
         self.labels = torch.from_numpy(self.image_set.train_labels[self.images_KN]).to(self.device)
         self.memory_KM = self._memory(task.position)
         self._replays = -1, self.memory_KM
+        self.network.expect(task.benchmark.steps_of(task.position), task.benchmark.total_steps)
         if fresh:
             self.network.begin_task(task.position, self._coming(task))
 

@@ -89,6 +89,7 @@ class SupervisedLearner:
             self.image_set, task.lessons, self.device, room=self.room, order=self.pixels.order
         )
         self.offsets = torch.arange(self.runs, device=self.device) * (self.max_images if len(self.images) > 1 else 0)
+        self.network.expect(task.benchmark.steps_of(task.position), task.benchmark.total_steps)
         if fresh:
             self.network.begin_task(task.position, self._coming(task))
 
