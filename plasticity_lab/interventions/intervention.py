@@ -122,11 +122,10 @@ class Intervention(Component):
         last_word = next(each for each in cls.__mro__ if {"needs_gradients", "after_step"} & vars(each).keys())
         return vars(last_word).get("needs_gradients", True)
 
-    @classmethod
-    def changes_parameters(cls) -> bool:
+    def changes_parameters(self) -> bool:
         """Whether it may change parameters in place. TRAC refuses that."""
-        kept = (getattr(cls, each) is getattr(Intervention, each) for each in CHANGING)
-        return not (cls.leaves_parameters or all(kept))
+        kept = (getattr(type(self), each) is getattr(Intervention, each) for each in CHANGING)
+        return not (self.leaves_parameters or all(kept))
 
     def objection(self, others: Others) -> str | None:
         """The head must have the experts that it works on. A subclass with its own objection asks this one too."""

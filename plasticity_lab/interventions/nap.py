@@ -63,7 +63,7 @@ class NormalizeAndProject(Intervention):
     def objection(self, others: Others) -> str | None:
         """Each activation must follow a normalisation; joint projection needs a homogeneous activation."""
         network = others.one("network", Network)
-        if network.norm == "none":
+        if network.norm in ("none", "diagonal"):
             return (
                 "it needs a normalisation before each activation, and this network has none; choose network.norm=layer"
             )

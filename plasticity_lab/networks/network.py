@@ -15,9 +15,11 @@ from plasticity_lab.component import Component
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.noisy import StackedNoisyLinear
-from plasticity_lab.stacking.normed import StackedNormed, StackedRMSNormed
+from plasticity_lab.stacking.normed import StackedDiagonal, StackedNormed, StackedRMSNormed
 
-NORMS = ("none", "layer", "rms")
+FOLLOWED_BY = {"layer": StackedNormed, "rms": StackedRMSNormed, "diagonal": StackedDiagonal}
+"""`network.norm` → the layer with what follows it."""
+NORMS = ("none", *FOLLOWED_BY)
 WITHOUT_GAIN = ("default", "lecun", "xavier", "variance_scaling")
 """First weights that do not depend on the activation that follows."""
 
@@ -249,7 +251,7 @@ class Network(Component):
         """A layer that an activation follows, with the normalisation that `norm` adds."""
         if self.norm == "none":
             return layer
-        return (StackedNormed if self.norm == "layer" else StackedRMSNormed)(layer.name, layer)
+        return FOLLOWED_BY[self.norm](layer.name, layer)
 
     def forward(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str

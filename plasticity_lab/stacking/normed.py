@@ -1,4 +1,4 @@
-"""K layers in one tensor, each followed by a normalisation: layer normalisation, or by the root mean square.
+"""K layers in one tensor, each followed by layer normalisation, by RMSNorm, or by a diagonal layer.
 
 Legend: K runs, B examples, O units or channels, N numbers of one example behind the layer (O, or O·H'·W'), R rows with
 the same scale (B, or B·H'·W').
@@ -129,6 +129,18 @@ class StackedRMSNormed(StackedNormed):
     def normalised(self, x_KBN: Tensor) -> Tensor:
         """Each example divided by its root mean square.  x (K, B, N) → like x."""
         return x_KBN / (_mean_at_each_place(x_KBN * x_KBN) + EPSILON).sqrt()
+
+
+@dataclass(frozen=True)
+class StackedDiagonal(StackedNormed):
+    """A stacked layer, followed by a scale and a shift for each unit or channel, without normalisation.
+
+    Source: Chung et al. 2024, Section 3.2: a network with orthogonal rows can still grow.
+    """
+
+    def normalised(self, x_KBN: Tensor) -> Tensor:
+        """The numbers themselves."""
+        return x_KBN
 
 
 def standardised(x_KBN: Tensor) -> Tensor:

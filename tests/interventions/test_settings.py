@@ -21,6 +21,8 @@ REFUSED = [
     *(("l2_init", bad) for bad in ({"strength": -1}, {"power": 3}, {"reduction": "max"})),
     *(("logit_norm", bad) for bad in ({"strength": -1.0}, {"reduction": "max"})),
     *(("nap", bad) for bad in ({"strength": 1.5}, {"affine": "none"}, {"pull": 1.5}, {"biases": "none"}, {"every": 0})),
+    *(("parseval", bad) for bad in ({"strength": -1.0}, {"scale": 0.0}, {"layers": "some"}, {"rows": "all"})),
+    ("parseval", {"groups": 0}),
     ("prune_experts", {"count": 0}),
     ("prune_experts", {"first": 0}),
     ("prune_experts", {"apart": -1}),

@@ -17,7 +17,7 @@ from plasticity_lab.networks.units import forget, start_anew
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
-from plasticity_lab.stacking.normed import EPSILON, StackedNormed, StackedRMSNormed
+from plasticity_lab.stacking.normed import EPSILON, StackedDiagonal, StackedNormed, StackedRMSNormed
 from tests.helpers.networks import classifier
 from tests.helpers.packs import CPU, choice, choices, differing, images, run, trained
 
@@ -35,7 +35,7 @@ def drawn(name: str, *shape: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("outputs", [1, 7, 8])
 @pytest.mark.parametrize("kind", ["linear", "conv"])
-@pytest.mark.parametrize("norm", [StackedNormed, StackedRMSNormed])
+@pytest.mark.parametrize("norm", [StackedNormed, StackedRMSNormed, StackedDiagonal])
 def test_a_normalised_layer_and_its_gradients_are_pytorchs(norm, kind, outputs):
     plain = (
         StackedLinear("another", 12, outputs)
@@ -46,7 +46,7 @@ def test_a_normalised_layer_and_its_gradients_are_pytorchs(norm, kind, outputs):
     draw = host_stream(0, "start")
     runs = [layer.start(draw, "default", 1.0) for _ in range(3)]
     parameters = {name: torch.from_numpy(np.stack([of[name] for of in runs])) for name in runs[0]}
-    parts = ("scale", "shift") if norm is StackedNormed else ("scale",)
+    parts = ("scale",) if norm is StackedRMSNormed else ("scale", "shift")
     assert set(parameters) == {f"own.{part}" for part in ("weight", "bias", *parts)}
     assert layer.size == plain.size + len(parts) * outputs
     for part in parts:
@@ -56,8 +56,8 @@ def test_a_normalised_layer_and_its_gradients_are_pytorchs(norm, kind, outputs):
 
     def as_pytorch(own: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         h = layer.layer(own, x)
-        of_pytorch, numbers = {StackedNormed: layer_norm, StackedRMSNormed: rms_norm}[norm], (h[0, 0].numel(),)
-        rows = of_pytorch(h.flatten(2), numbers, eps=EPSILON).view_as(h)
+        of_pytorch = {StackedNormed: layer_norm, StackedRMSNormed: rms_norm}.get(norm, lambda h, *_, **__: h)
+        rows = of_pytorch(h.flatten(2), (h[0, 0].numel(),), eps=EPSILON).view_as(h)
         scale, *shift = (own[f"own.{part}"].view(3, 1, outputs, *[1] * (h.dim() - 3)) for part in parts)
         return rows * scale + shift[0] if shift else rows * scale
 
@@ -92,7 +92,7 @@ def hold(
             assert not differing(alone, of_pack.of(place)), f"place {place} of {runs}"
 
 
-@pytest.mark.parametrize("norm", ["layer", "rms"])
+@pytest.mark.parametrize("norm", ["layer", "rms", "diagonal"])
 @pytest.mark.parametrize("network", SMALL)
 def test_a_normalised_run_is_the_same_alone_packed_and_resumed(network, norm):
     hold(network, {2: (1,), 3: (0, 2), 8: (0, 5)}, norm=norm)
@@ -108,7 +108,7 @@ def test_every_network_can_have_it_and_refuses_other_words(network):
     target, settings = choice("network", network)
     assert settings["norm"] == "none"
     assert build("network", network, target, settings | {"norm": "layer"}).norm == "layer"
-    with pytest.raises(ConfigError, match=r"network\.norm.*'batch'.*none, layer, rms"):
+    with pytest.raises(ConfigError, match=r"network\.norm.*'batch'.*none, layer, rms, diagonal"):
         build("network", network, target, settings | {"norm": "batch"})
 
 
