@@ -1,4 +1,4 @@
-"""Parseval regularisation: a penalty that keeps the rows of weight matrices orthogonal; decoupled, a step of its own.
+"""Parseval regularisation: a penalty that keeps the rows of weight matrices orthogonal; decoupled, a separate step.
 
 Legend: K runs, I inputs and O outputs of a layer, E experts, N the rows that become orthogonal.
 """
@@ -30,9 +30,9 @@ class Parseval(Intervention):
     from a patch to the channels; each expert has a separate W. rows: units: of units; shorter: of inputs (Wᵀ W) in
     layers with more units than inputs, whose rows cannot be orthogonal. normalised: whether each row is divided by its
     length first. groups: units are divided into that many groups, the last one smaller if it must be, and the mask M
-    keeps products within a group. by_width: whether the factor (64 / O)² is there.
+    restricts the products to a group. by_width: whether there is the factor (64 / O)².
 
-    decoupled: false: the penalty is part of the loss; true: it takes a step of its own, θ ← θ − lr · strength · ∇R,
+    decoupled: false: the penalty is part of the loss; true: it takes a separate step, θ ← θ − lr · strength · ∇R,
     with the gradient at the weights before the update, so Adam does not rescale it. That step never exceeds half of the
     weights.
 
@@ -77,7 +77,7 @@ class Parseval(Intervention):
         return now.settings["strength"] * total
 
     def after_step(self, now: Now) -> State:
-        """Its own step, in place, if it is decoupled."""
+        """Its step, in place, if it is decoupled."""
         pace = (now.optimizer["lr"].float() if self.decoupled else 1) * now.settings["strength"]
         for layer in self._chosen(now) if self.decoupled else ():
             weight, taken = (of[f"{layer.name}.weight"] for of in (now.parameters, now.step))
