@@ -27,10 +27,10 @@ class Parseval(Intervention):
     """strength · (64 / O)² · Σ over layers of ‖M ∘ (W Wᵀ) − scale · I‖²_F, per run; W has a row for each unit.
 
     layers: hidden: all except output layers, or all; a head's router is never included. A convolution's W is the matrix
-    from a patch to the channels; each expert has a separate W. rows: units: of units; shorter: of inputs (Wᵀ W) in
-    layers with more units than inputs, whose rows cannot be orthogonal. normalised: whether each row is divided by its
-    length first. groups: units are divided into that many groups, the last one smaller if it must be, and the mask M
-    restricts the products to a group. by_width: whether there is the factor (64 / O)².
+    from a patch to the channels; each expert has a separate W. rows: units: a row for each unit; shorter: for each
+    input (Wᵀ W) in layers with more units than inputs, whose rows cannot be orthogonal. normalised: whether each row is
+    divided by its length first. groups: units are divided into that many groups, the last one smaller if it must be,
+    and the mask M restricts the products to a group. by_width: whether there is the factor (64 / O)².
 
     decoupled: false: the penalty is part of the loss; true: it takes a separate step, θ ← θ − lr · strength · ∇R,
     with the gradient at the weights before the update, so Adam does not rescale it. That step never exceeds half of the
