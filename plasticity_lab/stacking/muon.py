@@ -17,7 +17,7 @@ from plasticity_lab.stacking.update_rule import RuleInputs, UpdateRule
 
 ITERATIONS = 5
 COEFFICIENTS = 3.4445, -4.7750, 2.0315
-"""Of X, X Xᵀ X and (X Xᵀ)² X in an iteration."""
+"""The factors of X, X Xᵀ X and (X Xᵀ)² X in an iteration."""
 SMALLEST_NORM = 1e-7
 
 
