@@ -17,7 +17,7 @@ from plasticity_lab.stacking.router import StackedRouter
 from plasticity_lab.stacking.run_axis import aligned, beside
 
 WIDTH = 64
-"""The width for which Chung et al. chose their strengths."""
+"""Chung et al. chose their strengths at this width."""
 LAYERS, ROWS = ("hidden", "all"), ("units", "shorter")
 LARGEST = 0.5
 """The largest norm of a decoupled step, as a multiple of the weights: a longer one could turn the weights' signs."""
@@ -28,9 +28,9 @@ class Parseval(Intervention):
 
     layers: hidden: all except output layers, or all; a head's router is never included. A convolution's W is the matrix
     from a patch to the channels; each expert has a separate W. rows: units: a row for each unit; shorter: for each
-    input (Wᵀ W) in layers with more units than inputs, whose rows cannot be orthogonal. normalised: whether each row is
+    input (Wᵀ W) in layers with more units than inputs: their rows cannot be orthogonal. normalised: whether each row is
     divided by its length first. groups: units are divided into that many groups, the last one smaller if it must be,
-    and the mask M restricts the products to a group. by_width: whether there is the factor (64 / O)².
+    and the mask M restricts the products to a group. by_width: whether the factor (64 / O)² is used.
 
     decoupled: false: the penalty is part of the loss; true: it takes a separate step, θ ← θ − lr · strength · ∇R,
     with the gradient at the weights before the update, so Adam does not rescale it. That step never exceeds half of the
@@ -86,7 +86,7 @@ class Parseval(Intervention):
         return now.state
 
     def _chosen(self, now: Now) -> list[Layer]:
-        """The active layers whose weights it keeps orthogonal."""
+        """The active layers with orthogonal weights."""
         left_out = now.model.design.outputs.values() if self.layers == "hidden" else ()
         layers = [layer for layer in now.model.design.layers if not isinstance(layer, StackedRouter)]
         return [layer for layer in layers if f"{layer.name}.weight" in now.parameters and layer.name not in left_out]

@@ -18,7 +18,7 @@ from plasticity_lab.stacking.noisy import StackedNoisyLinear
 from plasticity_lab.stacking.normed import StackedDiagonal, StackedNormed, StackedRMSNormed
 
 FOLLOWED_BY = {"layer": StackedNormed, "rms": StackedRMSNormed, "diagonal": StackedDiagonal}
-"""`network.norm` → the layer with what follows it."""
+"""`network.norm` → the class of the layer and its normalisation."""
 NORMS = ("none", *FOLLOWED_BY)
 WITHOUT_GAIN = ("default", "lecun", "xavier", "variance_scaling")
 """First weights that do not depend on the activation that follows."""
