@@ -20,7 +20,7 @@ from plasticity_lab.networks.network import Network
 from plasticity_lab.networks.residual import Residual
 from plasticity_lab.others import Others
 from plasticity_lab.stacking.normed import StackedNormed
-from plasticity_lab.stacking.products import exact_sums, run_sums
+from plasticity_lab.stacking.products import exact_sums, folded, run_sums
 from plasticity_lab.stacking.run_axis import beside
 
 AFFINE, BIASES = ("project", "pull", "free"), ("drop", "keep")
@@ -41,6 +41,7 @@ class NormalizeAndProject(Intervention):
     """
 
     needs_gradients = False
+    operations = 10
     objects_to = frozenset({"network", "activation"})
     read_if: ClassVar = {"pull": ("affine", lambda affine: affine == "pull")}
 
@@ -134,14 +135,9 @@ class NormalizeAndProject(Intervention):
 def norms(weight: Tensor) -> Tensor:
     """The Frobenius norm of each matrix, (K,) or for experts (K, E).  weight (K, I, O) or (K, E, I, O).
 
-    Halves of the rows are added to each other, number by number, and the rest exactly: both have the same bits in any
-    pack, and exact sums of all numbers would take several times as long.
+    The bits of a run do not depend on the pack.
     """
-    squares = weight * weight
-    while squares.shape[-2] % 2 == 0:
-        half = squares.shape[-2] // 2
-        squares = squares[..., :half, :] + squares[..., half:, :]
-    return exact_sums(squares.flatten(-2)).sqrt()
+    return exact_sums(folded(weight * weight).flatten(-2)).sqrt()
 
 
 def is_homogeneous(activation: Activation) -> bool:

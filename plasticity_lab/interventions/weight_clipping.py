@@ -27,6 +27,7 @@ class WeightClipping(Intervention):
     """
 
     needs_gradients = False
+    operations = 10
 
     def __init__(self, strength: float = 1.0, bound: str = "fan_in", last_layer: bool = True) -> None:
         self.strength = check("intervention.strength", strength, above=0)

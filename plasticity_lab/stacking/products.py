@@ -63,6 +63,18 @@ def exact_sums(x: Tensor) -> Tensor:
     return torch.where(largest < inf, sums_below_two(x / power.unsqueeze(-1)) * power, nan)
 
 
+def folded(x: Tensor) -> Tensor:
+    """The upper half of the rows added to the lower half, number by number, until their count is odd.
+
+    (*, R, C) → (*, odd part of R, C), with the same sums of columns. Each number is a sum in a fixed order, so its bits
+    do not depend on the pack; with the rest by `exact_sums`, this takes a fraction of the time of exact sums alone.
+    """
+    while x.shape[-2] % 2 == 0:
+        half = x.shape[-2] // 2
+        x = x[..., :half, :] + x[..., half:, :]
+    return x
+
+
 def sums_below_two(x: Tensor) -> Tensor:
     """`exact_sums` of finite numbers between −2 and 2; for other numbers the sum has no meaning.
 

@@ -38,6 +38,7 @@ SEEDS = (3, 1, 0)
 BUSY = {
     "snr": {"strength": 0.5, "epsilon": 0.7, "min_age": 1, "min_count": 1},
     "continual_backprop": {"strength": 0.05, "maturity": 2},
+    "ccbp": {"strength": 0.5, "every": 3},
     "redo": {"strength": 0.5, "every": 3},
     "selective_reinit": {"strength": 0.2, "every": 3},
     "reset_layers": {"every": 3, "layers": "all"},

@@ -7,6 +7,7 @@ from plasticity_lab.errors import ConfigError
 from tests.helpers.packs import choice, differing, images, run, trained
 
 REFUSED = [
+    *(("ccbp", bad) for bad in ({"strength": 1.5}, {"decay": 1.0}, {"sharpness": -1.0}, {"every": 0})),
     ("continual_backprop", {"strength": 1.5}),
     ("continual_backprop", {"decay": 1.0}),
     ("continual_backprop", {"every": 0}),

@@ -29,6 +29,7 @@ INTERVENTIONS = {
     "nap": "nap.NormalizeAndProject",
     "snr": "snr.SelfNormalizedResets",
     "continual_backprop": "continual_backprop.ContinualBackprop",
+    "ccbp": "ccbp.ContinuousContinualBackprop",
     "redo": "redo.ReDo",
     "selective_reinit": "selective_reinit.SelectiveReinit",
 }
@@ -36,7 +37,7 @@ INTERVENTIONS = {
 RARE.
 """
 
-RARE = ("shrink_and_perturb", "fire", "redo", "selective_reinit")
+RARE = ("shrink_and_perturb", "fire", "ccbp", "redo", "selective_reinit")
 """Interventions that act at intervals. They are timed once per burst, which is more often than by default."""
 
 
