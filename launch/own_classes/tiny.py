@@ -44,7 +44,7 @@ CAPS: Mapping[str, Mapping[str, int]] = {
         "tasks": 2, "epochs": 2, "steps": 6, "images": 21, "images_per_class": 10, "batch_size": 9, "eval_images": 20,
         "environment_steps": 56, "test_episodes": 1, "test_factors": 1,
     },
-    "intervention": {"every": 4},
+    "intervention": {"every": 4, "at": 5},
     "network": {"width": 13, "channels": 5},
 }  # fmt: skip
 """The largest value of a setting with that name in the check, in any class.

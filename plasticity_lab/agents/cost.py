@@ -29,7 +29,7 @@ class Cost:
     memory: bytes on the device, one `Share` per purpose.
     speed: name of the yardstick that the time of an update is estimated from.
     rows: rows of its metrics.
-    parameters: parameters of its network.
+    parameters: parameters of its network, including frozen ones.
     host_memory: bytes on the host, in addition to the device memory.
     forwards, forward_flops: forward passes without an update, and operations of one.
     passes, pass_flops: forward and backward passes without a step, always eager, and operations of one.

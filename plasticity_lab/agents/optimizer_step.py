@@ -3,7 +3,7 @@
 Legend: K runs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -19,6 +19,7 @@ from plasticity_lab.stacking.update_rule import RuleInputs, UpdateRule
 
 Settings = Mapping[str, Tensors]
 OF_BODY = "body."
+OF_CHANGE = "change."
 BY_STEP = "by_step"
 """Key in the settings for parameters with slices that were reset at different times. Maps to the optimizer's
 corrections for its first T steps, name → (T, ...).
@@ -50,7 +51,8 @@ class UpdateInputs(NamedTuple):
     keys: the keys of the intervention's random numbers, (K, 2).
     count (): number of earlier updates.
     corrections: the optimizer's corrections for this update. Keys with the prefix `OF_BODY` hold the corrections for
-        parameters that only the active environment has; these have a separate step count.
+        parameters that only the active environment has; these have a separate step count. So have parameters that start
+        again at a change of the network: `OF_CHANGE`, or both prefixes.
     """
 
     settings: Settings
@@ -74,7 +76,7 @@ def scheduled(optimizer: Optimizer, inputs: UpdateInputs) -> UpdateInputs:
 
     def at_rate(rows: Tensors) -> dict[str, Tensor]:
         """Rows of corrections, (K,) or (T, K)."""
-        changed = {name for name in rows if name.removeprefix(OF_BODY) in optimizer.of_rate}
+        changed = {name for name in rows if name.removeprefix(OF_CHANGE).removeprefix(OF_BODY) in optimizer.of_rate}
         return {name: (row * factor_K).float() if name in changed else row for name, row in rows.items()}
 
     own = inputs.settings["optimizer"]
@@ -109,9 +111,8 @@ def _plain_step(
     """A step of an ordinary optimizer: first for parameters shared by all environments, then for the active one's own.
     Parameters with slices that were reset at different times come last.
     """
-    for own, corrections in by_owner(inputs):
-        names = gradients.keys() - ages.keys() if ages else gradients
-        own_names = [name for name in gradients if name in names and (model.owner(name) is not None) == own]
+    names = gradients.keys() - ages.keys() if ages else gradients
+    for own_names, corrections in by_count(model, inputs, [name for name in gradients if name in names]):
         if own_names:
             parameters = {name: train.parameters[name] for name in own_names}
             moments = {kind: {name: values[name] for name in own_names} for kind, values in train.moments.items()}
@@ -131,13 +132,14 @@ def _rule_inputs(
     ages: Tensors,
 ) -> RuleInputs:
     """The arguments of an update rule's step."""
-    of_owner, by_step = dict(by_owner(inputs)), inputs.settings.get(BY_STEP, {})
+    own = {name: row for names, row in by_count(model, inputs, list(gradients)) for name in names}
+    by_step = inputs.settings.get(BY_STEP, {})
     learned = {name: gradient for name, gradient in gradients.items() if real.get(name) != 0}
 
     def correction(key: str, name: str) -> Tensor:
         parameter = train.parameters[name]
         if name not in ages:
-            return beside(of_owner[model.owner(name) is not None][key], parameter)
+            return beside(own[name][key], parameter)
         age, rows = ages[name], by_step[key]
         runs = torch.arange(len(age), device=age.device).unsqueeze(1)
         row = age.clamp(max=len(rows) - 1)
@@ -145,7 +147,7 @@ def _rule_inputs(
         return values.view(*age.shape, *[1] * (parameter.dim() - 2))
 
     return RuleInputs(
-        train.parameters,
+        model.learned(train.parameters),
         gradients,
         train.moments,
         train.rule,
@@ -176,7 +178,20 @@ def of_moment(kind: str, entry: str) -> str:
     return f"{kind} of {entry}"
 
 
-def by_owner(inputs: UpdateInputs) -> tuple[tuple[bool, Tensors], tuple[bool, Tensors]]:
-    """The corrections for shared parameters (False), and for parameters of the active environment alone (True)."""
-    of_body = {name.removeprefix(OF_BODY): row for name, row in inputs.corrections.items() if name.startswith(OF_BODY)}
-    return (False, inputs.corrections), (True, of_body)
+def by_count(model: Model, inputs: UpdateInputs, names: Sequence[str]) -> Iterator[tuple[list[str], Tensors]]:
+    """Names of parameters with the same step count, and their corrections.
+
+    Parameters of the active environment alone have a separate count; so have those that start again at a change of the
+    network. The order of the names does not change within a group.
+    """
+    of_change = model.restarted
+    for prefix in ("", OF_BODY, *((OF_CHANGE, f"{OF_CHANGE}{OF_BODY}") if of_change else ())):
+        own = [name for name in names if prefix_of(model, name) == prefix]
+        taken = {name: row for name, row in inputs.corrections.items() if name.startswith(prefix)} if prefix else {}
+        yield own, {name.removeprefix(prefix): row for name, row in taken.items()} if prefix else inputs.corrections
+
+
+def prefix_of(model: Model, name: str) -> str:
+    """The prefix of a parameter's corrections."""
+    of_change = OF_CHANGE if name in model.restarted else ""
+    return of_change + (OF_BODY if model.owner(name) is not None else "")

@@ -8,39 +8,25 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.optimizer_step import BY_STEP, OF_BODY, OF_RULE, RATE, TrainState, UpdateInputs, of_moment
+from plasticity_lab.agents.network_change import NetworkChange
+from plasticity_lab.agents.observations import as_floats
+from plasticity_lab.agents.optimizer_step import BY_STEP, OF_RULE, RATE, TrainState, UpdateInputs, of_moment
 from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.step_counts import StepCounts
 from plasticity_lab.agents.target_network import TargetNetwork
 from plasticity_lab.agents.update import Loss, example_losses
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.interventions.now import ComingData, Examples, LogLikelihood, Now
-from plasticity_lab.networks.model import Model, of_pixels
+from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.records.measures import of_network
 from plasticity_lab.stacking.optimizer import Optimizer
 from plasticity_lab.stacking.run_axis import aligned, on_run_axis
 from plasticity_lab.stacking.schedule import Schedule
 from plasticity_lab.stacking.update_rule import UpdateRule
-
-TYPES = {np.dtype(np.float32): torch.float32, np.dtype(np.uint8): torch.uint8}
-
-
-def torch_type(dtype: DTypeLike) -> torch.dtype:
-    """The torch dtype for observations of that NumPy dtype. Raises ValueError unless it is float32 or uint8."""
-    found = TYPES.get(np.dtype(dtype))
-    if found is None:
-        raise ValueError(f"Observations are of type {np.dtype(dtype)}; they must be float32 or uint8.")
-    return found
-
-
-def as_floats(observations: Tensor) -> Tensor:
-    """The network's input, float32 of the same shape: bytes (uint8) are scaled to 0 … 1; float32 is returned
-    unchanged.
-    """
-    return of_pixels(observations) if observations.dtype == torch.uint8 else observations
 
 
 class PackedNetwork:
@@ -70,21 +56,30 @@ class PackedNetwork:
         self.keys = self.keys_of("intervention")
         self.body: str | None = None
         self.parameters = model.start(parts.init_seeds, device)
-        self.moments = self.optimizer.start(self.parameters)
-        self.rule = self.optimizer.start_state(self.parameters)
+        self.moments = self.optimizer.start(self.learned)
+        self.rule = self.optimizer.start_state(self.learned)
         if isinstance(self.optimizer, UpdateRule) and self.optimizer.draws:
             self.settings[OF_RULE] = {"keys": self.keys_of("optimizer")}
         self.targets: list[TargetNetwork] = []
-        self.updates = 0
-        # Updates since the moments were last reset (Adam's t), for shared parameters and for each environment's.
-        self._moments_updates, self._body_updates = 0, dict[str, int]()
         self.schedule, self._lengths = Schedule(optimizers), {"task": 1, "run": 1}
-        self._task_began = 0  # updates before the present task
-        everything = Now(model, self.parameters, self.settings["intervention"], {}, self.moments, seeds=self.seeds)
+        self._task_began = self.updates = 0  # updates before the present task, and all updates
+        self.change, own = NetworkChange(parts, model), self.settings["intervention"]
+        self._counts = StepCounts(self.change)
+        everything = Now(model, self.learned, own, {}, self.moments, seeds=self.seeds, frozen=self.frozen)
         self.kept = self._with_moments(self.intervention.start(everything))
         if self.intervention.ages(self.kept):
             own = self.settings["optimizer"]
             self.settings[BY_STEP] = self.optimizer.corrections(own, 1, self.optimizer.settled(own))
+
+    @property
+    def learned(self) -> Mapping[str, Tensor]:
+        """The parameters without frozen ones."""
+        return self.model.learned(self.parameters)
+
+    @property
+    def frozen(self) -> dict[str, Tensor]:
+        """The parameters that nothing trains (see `interventions.changing`)."""
+        return self.model.frozen(self.parameters)
 
     def keys_of(self, purpose: str) -> Tensor:
         """The runs' keys of random numbers for a purpose, (K, 2). They differ between networks of different names."""
@@ -147,16 +142,13 @@ class PackedNetwork:
 
     def corrections(self, updates: int) -> dict[str, Tensor]:
         """The optimizer's corrections for the next updates, name → (S, ...); see `UpdateInputs.corrections`."""
-        settings, corrections = self.settings["optimizer"], self.optimizer.corrections
-        shared = corrections(settings, self._moments_updates + 1, updates)
+        body = self.body if any(self.model.owner(name) for name in self.parameters) else None
+        own = self._counts.corrections(self.optimizer, self.settings["optimizer"], body, self.updates, updates)
         if self.schedule.active:
             first, length = self.updates, self._lengths[self.schedule.by]
             first -= self._task_began if self.schedule.by == "task" else 0
-            shared[RATE] = self.schedule.factors(first, updates, length).to(self.device)
-        if self.body is None or not any(self.model.owner(name) for name in self.parameters):
-            return shared
-        own = corrections(settings, self._body_updates.get(self.body, 0) + 1, updates)
-        return shared | {f"{OF_BODY}{name}": rows for name, rows in own.items()}
+            own[RATE] = self.schedule.factors(first, updates, length).to(self.device)
+        return own
 
     def update_inputs(self, count: Tensor, corrections: Mapping[str, Tensor]) -> UpdateInputs:
         """The agent-independent inputs of an update. count (): number of earlier updates. corrections: a row of the
@@ -165,19 +157,25 @@ class PackedNetwork:
         return UpdateInputs(self.settings, self.keys, count, corrections)
 
     def due(self, most: int) -> int:
-        """How many of the next `most` updates can be taken before the intervention must be called."""
-        every = self.intervention.every
+        """How many of the next `most` updates can be taken before the intervention acts outside of an update."""
+        most, every = self.change.until(self.updates, most), self.intervention.every
         return most if every is None else min(most, every - self.updates % every)
 
     def took(self, updates: int) -> None:
         """Counts updates that were taken, and calls the intervention if it is due."""
         self.updates += updates
-        self._moments_updates += updates
-        if self.body is not None:
-            self._body_updates[self.body] = self._body_updates.get(self.body, 0) + updates
+        self._counts.took(updates, self.body)
         every = self.intervention.every
         if every is not None and updates and self.updates % every == 0:
             self.kept = self.intervention.every_n_updates(self._now())
+        if (runs := self.change.due(self.updates, self.updates)).any():
+            self._counts.changed(runs)
+            self._change(runs)
+
+    def restored(self, runs: NDArray[np.bool_], updates: int) -> None:
+        """Called when these runs (K,) got back earlier parameters: applies changes since that number of updates again."""
+        if (undone := self.change.due(updates + 1, self.updates)).any():
+            self._change(undone & runs)
 
     def expect(self, task: int, run: int) -> None:
         """Sets the number of updates of the present task, and of the run: the periods of the rate's schedule."""
@@ -205,10 +203,9 @@ class PackedNetwork:
         now = self._now(task=task, examples=examples, log_likelihood=log_likelihood)
         self.kept = self.intervention.after_task(now)
         if self.optimizer.reset == "task":
-            self.moments, self._moments_updates = self.optimizer.start(self.parameters), 0
-            self.rule = self.optimizer.start_state(self.parameters)
+            self.moments, self.rule = self.optimizer.start(self.learned), self.optimizer.start_state(self.learned)
             self.kept = self._with_moments(self.intervention.moments_begun(self.kept))
-            self._body_updates = {}
+            self._counts.reset()
 
     def of_intervention(self) -> dict[str, NDArray[Any]]:
         """The intervention's measurements of itself so far, name → (K,). They are part of every evaluation of a task.
@@ -222,12 +219,13 @@ class PackedNetwork:
         """The view of this network for diagnostics. more: further fields of `View` that the agent provides."""
         return View(
             self.model,
-            self.train_state.parameters,
+            self.model.learned(self.train_state.parameters),
             self.settings,
             self.seeds,
             example_losses(loss, self.settings),
             probe,
             body=self.body,
+            frozen=self.frozen,
             **more,
         )
 
@@ -239,9 +237,8 @@ class PackedNetwork:
             "parameters": dict(self.parameters),
             "moments": {kind: dict(values) for kind, values in self.moments.items()},
             "intervention": dict(self.kept),
-            "updates": self._moments_updates,
             "all_updates": self.updates,
-            "body_updates": dict(self._body_updates),
+            **self._counts.state(),
             **rule,
             **schedule,
         }
@@ -253,10 +250,8 @@ class PackedNetwork:
         self.rule = {kind: self._copied(values) for kind, values in state.get("rule", {}).items()}
         # Entries that an older checkpoint lacks (SNR's `examples`) keep their initial values.
         self.kept = self.kept | self._copied(state["intervention"])
-        self._moments_updates = state["updates"]
-        # An old checkpoint has only the first count. The features that need the others are newer than it.
-        self.updates = state.get("all_updates", state["updates"])
-        self._body_updates = dict(state.get("body_updates", {}))
+        self._counts.load(state)
+        self.updates = state.get("all_updates", state["updates"])  # old checkpoints have one count
         self._task_began = state.get("task_began", 0)
 
     def weights(self) -> dict[str, Tensor]:
@@ -266,19 +261,21 @@ class PackedNetwork:
     def _restart_moments(self) -> None:
         """Resets the moments of active parameters to their initial values; moments of idle environments stay."""
         parameters, moments, *_ = self.train_state
-        for kind, fresh in self.optimizer.start(parameters).items():
+        for kind, fresh in self.optimizer.start(self.model.learned(parameters)).items():
             for name, value in fresh.items():
                 moments[kind][name].copy_(value)
-        self.kept, self._moments_updates = self._with_moments(self.intervention.moments_begun(self.kept)), 0
-        if self.body is not None:
-            self._body_updates[self.body] = 0
+        self.kept = self._with_moments(self.intervention.moments_begun(self.kept))
+        self._counts.reset_active(self.body)
 
     def _restart_rule(self) -> None:
         """Starts the optimizer's other state again, from the present parameters; idle environments' entries stay."""
         parameters, _, _, rule = self.train_state
-        for kind, fresh in self.optimizer.start_state(parameters).items():
+        for kind, fresh in self.optimizer.start_state(self.model.learned(parameters)).items():
             for name, value in fresh.items():
                 rule[kind][name].copy_(value)
+
+    def _change(self, runs: NDArray[np.bool_]) -> None:
+        self.change.apply(runs, [self.parameters, *(each.parameters for each in self.targets)], self.moments)
 
     def _with_moments(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The intervention's state with moments of zero for the entries that it learns."""
@@ -292,8 +289,9 @@ class PackedNetwork:
         more |= {"optimizer": self.settings["optimizer"]} if self.intervention.needs_step else {}
         own, activation = self.settings["intervention"], self.settings["activation"]
         return Now(
-            self.model, parameters, own, kept, moments, updates=self.updates, seeds=self.seeds, activation=activation,
-            body=self.body, targets=[self.model.active(each.parameters, self.body) for each in self.targets], **more,
+            self.model, self.model.learned(parameters), own, kept, moments, updates=self.updates, seeds=self.seeds,
+            activation=activation, body=self.body, frozen=self.frozen,
+            targets=[self.model.learned(self.model.active(each.parameters, self.body)) for each in self.targets], **more,
         )  # fmt: skip
 
     def _copied(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -9,6 +9,7 @@ from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.component import Component
 from plasticity_lab.environments.processes.choice import ALONE, Processes
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.interventions.changing import change_of
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.networks.encoder import headed
 from plasticity_lab.networks.heads.head import Head
@@ -76,17 +77,20 @@ class Parts(Generic[AnyBenchmark]):
 
     @property
     def network(self) -> Network:
-        """The network with its head, equal in all runs. Raises ConfigError if the network does not take such a head.
+        """The network with its head and its change, equal in all runs.
+
+        Raises ConfigError if the network does not take such a head, or if several interventions change it.
 
         Runs that are older than the config group `head` have none; the network then flattens.
         """
         network = cast(Network, self.components["network"][0])
-        if "head" not in self:
-            return network
-        head = self.one("head", Head)
-        if isinstance(head, MoE) and "intervention" in self and self.interventions[0].prunes:
-            head = head.with_pruning()
-        return headed(network, head)
+        if "head" in self:
+            head = self.one("head", Head)
+            if isinstance(head, MoE) and "intervention" in self and self.interventions[0].prunes:
+                head = head.with_pruning()
+            network = headed(network, head)
+        change = change_of(self.interventions[0]) if "intervention" in self else None
+        return network if change is None else network.changed(change)
 
     @property
     def perturbation(self) -> Perturbation | None:

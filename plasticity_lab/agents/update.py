@@ -14,7 +14,7 @@ from plasticity_lab.agents.optimizer_step import (
     Settings,
     TrainState,
     UpdateInputs,
-    by_owner,
+    by_count,
     optimizer_step_of,
     scheduled,
     trained,
@@ -111,10 +111,10 @@ def update_of(
     tapped = layers if fused else []
     names = {f"{layer.name}.{part}" for layer in tapped for part in ("weight", "bias")}
 
-    def watched(output: LossOutput, inputs: UpdateInputs, batch: Tensors) -> dict[str, Any]:
+    def watched(output: LossOutput, train: TrainState, inputs: UpdateInputs, batch: Tensors) -> dict[str, Any]:
         """The fields of `Now` for a penalty that watches outputs."""
         assert examples is not None, "the agent provides OUTPUTS without a batch that passes through the network once"
-        forward = partial(_forward, model, inputs.settings["activation"], body, kernels)
+        forward = partial(_forward, model, inputs.settings["activation"], body, kernels, model.frozen(train.parameters))
         hidden, x = _activations(model, output), batch[examples]
         return {"x": x, "outputs": output.outputs, "hidden": hidden, "weights": output.weights, "forward": forward}
 
@@ -126,7 +126,7 @@ def update_of(
         output = loss(layered, inputs.settings, batch)
         now = _now(model, parameters, train, inputs)
         if intervention.watches_outputs:
-            now = now._replace(state={**train.state, **learned}, **watched(output, inputs, batch))
+            now = now._replace(state={**train.state, **learned}, **watched(output, train, inputs, batch))
         hidden = _activations(model, output) if intervention.watches_units else {}
         rows = {} if output.weights is None else {"weights": output.weights}
         layer_inputs = layered.given if isinstance(layered, ThroughKernels) else {}
@@ -137,7 +137,7 @@ def update_of(
 
     def update(train: TrainState, inputs: UpdateInputs, batch: Tensors) -> tuple[State, Tensors]:
         inputs = scheduled(optimizer, inputs)
-        others = {name: value for name, value in train.parameters.items() if name not in names}
+        others = {name: value for name, value in model.learned(train.parameters).items() if name not in names}
         taps = (
             {}
             if examples is None
@@ -154,11 +154,12 @@ def update_of(
         )
         if clip is not None:
             gradients = clip(gradients, inputs.settings["agent"])
-        before = {name: value.clone() for name, value in train.parameters.items()} if intervention.needs_step else {}
+        learning = model.learned(train.parameters) if intervention.needs_step else {}
+        before = {name: value.clone() for name, value in learning.items()}
         optimize(train, gradients, inputs)
-        for own, corrections in by_owner(inputs) if tapped else ():
-            of_owner = [name for name in layer_inputs if (model.owner(f"{name}.weight") is not None) == own]
-            own_inputs = {name: layer_inputs[name] for name in of_owner}
+        weights = {f"{name}.weight": x for name, x in layer_inputs.items()}
+        for own, corrections in by_count(model, inputs, list(weights)) if tapped else ():
+            own_inputs = {name.removesuffix(".weight"): weights[name] for name in own}
             if own_inputs:
                 settings = inputs.settings["optimizer"]
                 optimizer.update_linear(own_inputs, deltas, train.parameters, train.moments, settings, corrections)
@@ -173,16 +174,17 @@ def update_of(
 
 
 def _forward(
-    model: Model, activation: Tensors, body: str | None, kernels: bool, parameters: Tensors, x: Tensor
+    model: Model, activation: Tensors, body: str | None, kernels: bool, frozen: Tensors, parameters: Tensors, x: Tensor
 ) -> tuple[Tensors, Tensors]:
     """A `Now.forward`. activation: the settings of the activation."""
-    return model.forward(through(parameters, kernels), activation, x, None, body)
+    return model.forward(through({**frozen, **parameters}, kernels), activation, x, None, body)
 
 
 def _now(model: Model, parameters: Tensors, train: TrainState, inputs: UpdateInputs, **more: Any) -> Now:
     """The intervention's view of an update. parameters: the current ones. more: further fields of `Now`."""
-    own = inputs.settings["intervention"]
-    return Now(model, parameters, own, train.state, train.moments, inputs.keys, inputs.count, **more)
+    own, learned = inputs.settings["intervention"], model.learned(parameters)
+    frozen = model.frozen(train.parameters)
+    return Now(model, learned, own, train.state, train.moments, inputs.keys, inputs.count, frozen=frozen, **more)
 
 
 def _activations(model: Model, output: LossOutput) -> Tensors:

@@ -43,7 +43,8 @@ class Passed(NamedTuple):
 class View:
     """The present state of a pack. Only `state` may be changed.
 
-    model: the network's functions, its layers and units. parameters: the active ones, (K, ...). settings: on the run
+    model: the network's functions, its layers and units. parameters: the active ones, (K, ...). frozen: parameters that
+    nothing trains (see `interventions.changing`); the passes below include them. settings: on the run
     axis, part ("activation", "agent", …) → name → (K,). seeds: the runs' init_seeds, for a diagnostic's random numbers:
     `host_stream(seed, purpose, view.task)`. losses_of: the agent's loss for each example, a function that can be
     differentiated twice. probe: a fixed batch in the form that the loss takes: "x" (K, B, D) and its other inputs. All
@@ -67,6 +68,7 @@ class View:
     task: int = 0
     epoch: int | None = None
     state: Tensors = field(default_factory=dict)
+    frozen: Tensors = field(default_factory=dict)
     found: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -80,8 +82,9 @@ class View:
             return self.once("forward", lambda: self.forward(self.probe["x"]))
         before: dict[str, Tensor] = {}
         outputs, hidden = self.model.forward(
-            self.parameters, self.settings["activation"], x_KBD, None, self.body, before=before, factor=self.factor
-        )
+            {**self.frozen, **self.parameters}, self.settings["activation"], x_KBD, None, self.body,
+            before=before, factor=self.factor,
+        )  # fmt: skip
         return Passed(outputs, before, hidden)
 
     def once(self, key: Any, make: Callable[[], Kept]) -> Kept:
@@ -100,7 +103,7 @@ class View:
     def losses(self, parameters: Tensors | None = None) -> Tensor:
         """The loss of each of the probe's examples alone, (K, B), by these parameters or the pack's own."""
         batch = self.probe if self.factor is None else {**self.probe, "factor": self.factor}
-        return self.losses_of(self.parameters if parameters is None else parameters, batch)
+        return self.losses_of({**self.frozen, **(self.parameters if parameters is None else parameters)}, batch)
 
     def loss(self, parameters: Tensors | None = None) -> Tensor:
         """The mean of `losses` for each run, (K,). Summed over the runs, it leaves each its own gradient."""

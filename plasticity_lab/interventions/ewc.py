@@ -91,9 +91,9 @@ class EWC(Intervention):
         total, count = dict[str, Tensor](), 0
         for x, answered in regrouped(AT_ONCE if by_example else self.batch, now.examples(self.examples)):
             if by_example:
-                squares = squared_gradients(
-                    now.model, now.parameters, now.activation, now.body, x, answered, now.log_likelihood
-                )
+                assert now.log_likelihood is not None
+                whole = {**now.frozen, **now.parameters}
+                squares = squared_gradients(now.model, whole, now.activation, now.body, x, answered, now.log_likelihood)
             else:
                 squares = squared_mean_gradient(now, x, answered)
             for name, value in squares.items():
@@ -108,7 +108,7 @@ def squared_mean_gradient(now: Now, x_KBD: Tensor, answers: Tensor) -> dict[str,
     x = pad(x_KBD, (0, 0, 0, aligned(there) - there))
 
     def total(parameters: Mapping[str, Tensor]) -> Tensor:
-        outputs, _ = now.model.forward(parameters, now.activation, x, None, now.body)
+        outputs, _ = now.model.forward({**now.frozen, **parameters}, now.activation, x, None, now.body)
         given = {name: value[:, :there] for name, value in outputs.items()}
         return now.log_likelihood(given, answers).mean(dim=1).sum()
 

@@ -43,7 +43,8 @@ class Now(NamedTuple):
     """The arguments of an intervention's methods. A field that a method does not receive keeps its default.
 
     model: the functions of the network, its layers and units.
-    parameters: the active ones, (K, ...). moments: kind → the same names. Only these may be changed.
+    parameters: the active ones, (K, ...), without frozen ones; a forward pass takes `{**now.frozen, **now.parameters}`.
+    moments: kind → the same names. Only these may be changed.
     settings: the intervention's settings on the run axis, name → (K,). state: the intervention's state.
     keys (K, 2), count (): for random numbers inside a compiled update, `uniforms(now.keys, now.count, n)`.
     updates: the same count as a number, outside of compiled code; never reset, unlike the optimizer's count.
@@ -88,6 +89,7 @@ class Now(NamedTuple):
     activation: Tensors = {}
     body: str | None = None
     targets: Sequence[Tensors] = ()
+    frozen: Tensors = {}
 
     @property
     def units(self) -> list[Unit]:

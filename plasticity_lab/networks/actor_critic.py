@@ -3,7 +3,7 @@
 Legend: K runs, B examples, D numbers of an observation, O numbers of an output.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import prod, sqrt
 
@@ -13,16 +13,19 @@ from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.building import dense_units, fitted, narrower
-from plasticity_lab.networks.network import NORMS, Activate, Design, Layer, Network, Shapes, Unit
+from plasticity_lab.networks.halves import InHalves
+from plasticity_lab.networks.network import NORMS, Activate, Design, Layer, Shapes, Unit
 from plasticity_lab.stacking.constant import StackedConstant
 from plasticity_lab.stacking.linear import StackedLinear
 
+Passed = Callable[[str, Tensor], Tensor]
+"""(name of a layer, its input) → its output."""
 INITS = ("default", "kaiming", "lecun", "orthogonal")
 ORTHOGONAL_GAINS = {None: sqrt(2), "policy": 0.01, "value": 1.0}
 """The gain by a layer's output, None for hidden layers, as in CleanRL's `layer_init`. Any other output has 1."""
 
 
-class ActorCritic(Network):
+class ActorCritic(InHalves):
     """An adapter for each environment → a trunk of `depth` layers of `width` units → heads for each environment.
 
     An environment's layers and units are called `<body>.adapter`, `<body>.policy`, `<body>.value`, …; the trunk is
@@ -83,25 +86,55 @@ class ActorCritic(Network):
     def forward(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
-        """(K, B, D) → the environment's outputs, name → (K, B, O)."""
-        layers = {layer.name.removeprefix(design.prefix): layer for layer in design.layers}
-        sites = {unit.name.removeprefix(design.prefix): site for site, unit in enumerate(design.units)}
+        """(K, B, D) → the environment's outputs, name → (K, B, O).
 
-        def passed(name: str, x: Tensor) -> Tensor:
-            h = layers[name](parameters, x)
-            return activate(sites[name], h) if name in sites else h
-
+        The same numbers as `features` and `head_outputs`, but one trunk after the other: randomised activations draw
+        their slopes in this order.
+        """
+        passed = _passing(design, parameters, activate)
         h = passed(f"{body}.adapter", x_KBD) if self.adapter else x_KBD
         behind = {}
         for trunk in self._trunks():
             behind[trunk] = h
             for number in range(self.depth):
                 behind[trunk] = passed(f"{trunk}{number + 1}", behind[trunk])
-        own = [name for name, layer in design.outputs.items() if design.bodies[layer] == body]
-        return {
-            name.rpartition(".")[2]: layers[name](parameters, behind[self._trunk_of(name.rpartition(".")[2])])
-            for name in own
-        }
+        return self._answers(design, passed, behind, body)
+
+    def features(
+        self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
+    ) -> dict[str, Tensor]:
+        """(K, B, D) → the values behind all layers of each trunk except the last, trunk → (K, B, D)."""
+        passed = _passing(design, parameters, activate)
+        h = passed(f"{body}.adapter", x_KBD) if self.adapter else x_KBD
+        behind = {}
+        for trunk in self._trunks():
+            behind[trunk] = h
+            for number in range(1, self.depth):
+                behind[trunk] = passed(f"{trunk}{number}", behind[trunk])
+        return behind
+
+    def head_outputs(
+        self,
+        design: Design,
+        parameters: Mapping[str, Tensor],
+        features: Mapping[str, Tensor],
+        activate: Activate,
+        body: str,
+    ) -> dict[str, Tensor]:
+        """The last layer of each trunk, and the environment's outputs, name → (K, B, O)."""
+        passed = _passing(design, parameters, activate)
+        behind = {trunk: passed(f"{trunk}{self.depth}", h) for trunk, h in features.items()}
+        return self._answers(design, passed, behind, body)
+
+    def head_names(self, design: Design) -> list[str]:
+        """The last layer of each trunk, and all output layers."""
+        last = [f"{design.prefix}{trunk}{self.depth}" for trunk in self._trunks()]
+        return [*last, *design.outputs.values()]
+
+    def _answers(self, design: Design, passed: Passed, behind: Mapping[str, Tensor], body: str) -> dict[str, Tensor]:
+        """The environment's outputs, from the values behind each trunk."""
+        own = [name.rpartition(".")[2] for name, layer in design.outputs.items() if design.bodies[layer] == body]
+        return {name: passed(f"{body}.{name}", behind[self._trunk_of(name)]) for name in own}
 
     def _trunks(self) -> tuple[str, ...]:
         return ("trunk", "value_trunk") if self.separate_value_trunk else ("trunk",)
@@ -154,3 +187,15 @@ class ActorCritic(Network):
         for name, size in shapes.constants.items():
             heads[name] = StackedConstant(f"{body}.{name}", size)
         return heads
+
+
+def _passing(design: Design, parameters: Mapping[str, Tensor], activate: Activate) -> Passed:
+    """The layers of a forward pass by name, each with its activation if it has one."""
+    layers = {layer.name.removeprefix(design.prefix): layer for layer in design.layers}
+    sites = {unit.name.removeprefix(design.prefix): site for site, unit in enumerate(design.units)}
+
+    def passed(name: str, x: Tensor) -> Tensor:
+        h = layers[name](parameters, x)
+        return activate(sites[name], h) if name in sites else h
+
+    return passed

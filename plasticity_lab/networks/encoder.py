@@ -15,6 +15,7 @@ from torch.nn.functional import pad
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.building import fitted, narrower, only_body
+from plasticity_lab.networks.halves import InHalves
 from plasticity_lab.networks.heads.dense import Flatten
 from plasticity_lab.networks.heads.head import Encoded, Head
 from plasticity_lab.networks.network import Activate, Design, Layer, Network, Shapes, Unit
@@ -34,7 +35,7 @@ class Maps:
     passed: tuple[int, int, int]
 
 
-class Encoder(Network):
+class Encoder(InHalves):
     """A network of images. Final classes define the layers of the feature map; `head` follows them.
 
     widths: channels of the layers of the feature map, before the activation changes their number. hidden: name → units
@@ -94,20 +95,39 @@ class Encoder(Network):
 
         return fitted(activation, lambda: self._of_widths(shapes, self.widths, self.hidden, 1), trimmed)
 
-    def forward(
+    def features(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
-    ) -> dict[str, Tensor]:
-        """Pixels, channel by channel (K, B, C·H·W) → the outputs, name → (K, B, O)."""
-        layers, sites = design.encoded
+    ) -> Tensor:
+        """Pixels, channel by channel (K, B, C·H·W) → the feature map, or its tokens if the head takes tokens."""
+        layers, _ = design.encoded
         maps = self.mapped(design, parameters, x_KBD, activate)
-        behind, last = design.layers[layers : -len(design.outputs)], design.layers[-len(design.outputs) :]
-        if self.head.takes_tokens:
-            if self.tokens.kind == PER_LEARNED_PATCH:
-                patches, *behind = behind
-                maps = patches(parameters, maps)
-            maps = self.tokens.of(maps)
-        h, losses = self.head.forward(behind, parameters, maps, lambda site, h: activate(sites + site, h))
+        if not self.head.takes_tokens:
+            return maps
+        if self._learned_patches:
+            maps = design.layers[layers](parameters, maps)
+        return self.tokens.of(maps)
+
+    def head_outputs(
+        self, design: Design, parameters: Mapping[str, Tensor], features: Tensor, activate: Activate, body: str
+    ) -> dict[str, Tensor]:
+        """Feature map or tokens → the outputs, name → (K, B, O), and the losses of the head."""
+        sites = design.encoded[1]
+        first, outputs = self._first_of_head(design), len(design.outputs)
+        behind, last = design.layers[first:-outputs], design.layers[-outputs:]
+        h, losses = self.head.forward(behind, parameters, features, lambda site, h: activate(sites + site, h))
         return {name: layer(parameters, h) for name, layer in zip(design.outputs, last, strict=True)} | losses
+
+    def head_names(self, design: Design) -> list[str]:
+        """All layers behind the feature map."""
+        return [layer.name for layer in design.layers[self._first_of_head(design) :]]
+
+    @property
+    def _learned_patches(self) -> bool:
+        return self.head.takes_tokens and self.tokens.kind == PER_LEARNED_PATCH
+
+    def _first_of_head(self, design: Design) -> int:
+        """The position of the first layer of the head."""
+        return design.encoded[0] + self._learned_patches
 
     def mapped(self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate) -> Tensor:
         """Pixels (K, B, C·H·W) → the feature map. If the design asks for more rows, zeros are appended."""

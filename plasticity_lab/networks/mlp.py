@@ -12,10 +12,11 @@ from torch import Tensor
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import check
 from plasticity_lab.networks.building import dense_units, fitted, narrower, only_body, output_layers
-from plasticity_lab.networks.network import NORMS, Activate, Design, Network, Shapes
+from plasticity_lab.networks.halves import InHalves
+from plasticity_lab.networks.network import NORMS, Activate, Design, Shapes
 
 
-class MLP(Network):
+class MLP(InHalves):
     """`depth` hidden layers of `width` units, and a linear layer for each output.  Source: Appendix B (2 × 100).
 
     `init`: default (PyTorch's, as in the benchmarks) or kaiming (with the activation's gain). `norm`: none, or layer
@@ -51,11 +52,23 @@ class MLP(Network):
 
         return fitted(activation, lambda: of_width(self.width, 1), trimmed)
 
-    def forward(
+    def features(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
-    ) -> dict[str, Tensor]:
-        """(K, B, D) → the outputs, name → (K, B, O)."""
-        for site, layer in enumerate(design.layers[: self.depth]):
+    ) -> Tensor:
+        """The input → the values behind all hidden layers except the last, (K, B, D)."""
+        for site, layer in enumerate(design.layers[: self.depth - 1]):
             x_KBD = activate(site, layer(parameters, x_KBD))
+        return x_KBD
+
+    def head_outputs(
+        self, design: Design, parameters: Mapping[str, Tensor], features: Tensor, activate: Activate, body: str
+    ) -> dict[str, Tensor]:
+        """The last hidden layer and the output layers."""
+        last = self.depth - 1
+        h = activate(last, design.layers[last](parameters, features))
         outputs = zip(design.outputs, design.layers[self.depth :], strict=True)
-        return {name: layer(parameters, x_KBD) for name, layer in outputs}
+        return {name: layer(parameters, h) for name, layer in outputs}
+
+    def head_names(self, design: Design) -> list[str]:
+        """The last hidden layer and the output layers."""
+        return [layer.name for layer in design.layers[self.depth - 1 :]]

@@ -4,10 +4,10 @@ Legend: K runs, B examples, D numbers of an example, N random numbers, O numbers
 example at a unit.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Protocol, runtime_checkable
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -17,43 +17,17 @@ from torch.nn.functional import pad
 from plasticity_lab.activations.activation import Activation, Site
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.encoder import Encoder
+from plasticity_lab.networks.halves import FROZEN, frozen_of, held_of, moves_of, outputs_of
 from plasticity_lab.networks.network import Design, Layer, Network, Shapes
+from plasticity_lab.networks.noise import TakesNoise, with_noise
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.normed import linear_of
 from plasticity_lab.stacking.router import StackedRouter
 
+Value = TypeVar("Value")
 LOSS = "loss: "
 """Prefix of a loss of the network itself among the activations."""
-
-
-@runtime_checkable
-class TakesNoise(Protocol):
-    """A layer (see `networks.network.Layer`) that takes random numbers in training."""
-
-    @property
-    def name(self) -> str:
-        """The name of the layer."""
-        ...
-
-    def noise(self, batch: int) -> int:
-        """Numbers in [0, 1) that one run takes for a batch; 0 if the layer is not noisy after all."""
-        ...
-
-    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, noise_KN: Tensor | None = None, /) -> Tensor:
-        """x (K, B, ...) → (K, B, ...).  noise: `noise(B)` numbers of each run; None in evaluation."""
-        ...
-
-
-class WithNoise:
-    """A noisy layer with the random numbers of one pass: the network calls it like any other layer."""
-
-    def __init__(self, layer: TakesNoise, noise_KN: Tensor) -> None:
-        self.layer, self.name, self.noise_KN = layer, layer.name, noise_KN
-
-    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        """The output of the layer, (K, B, ...)."""
-        return self.layer(parameters, x, self.noise_KN)
 
 
 class Model:
@@ -79,7 +53,7 @@ class Model:
         self.prefix, self.structure_key = prefix, repr((prefix, dict(bodies)))
         design = network.design(bodies, self.activation)
         self.design = design.named(prefix) if prefix else design
-        self.units = self.design.units
+        self.units, self._frozen = self.design.units, f"{self.design.prefix}{FROZEN}"
         self.only_body = next(iter(bodies))
         self.inputs = {body: shapes.inputs for body, shapes in bodies.items()}
         # The only environment of a parameter, by the name of its layer or of its unit's activation.
@@ -93,7 +67,7 @@ class Model:
                 f"The agent asks for noisy layers, and the network {type(network).__name__} has none; choose one that "
                 "has (network=mlp, nature or small_nature, for example), or an agent without them."
             )
-        # Computed once: a step, above all a compiled one, must not ask an activation for initial values.
+        # Computed once: a step, above all a compiled one, must not ask an activation or a layer for initial values.
         self._learned_names = {
             unit.name: {
                 name: _learned_name(prefix, unit.name, name, value.shared)
@@ -101,11 +75,18 @@ class Model:
             }
             for unit in self.units
         }
+        self.moves = {} if network.change is None else moves_of(network, self.design, self._drawn(0, 0))
+        self.restarted = frozenset(self.learned(self.moves))
 
     @property
     def size(self) -> int:
         """Parameters of one run, including the activation's parameters."""
         return self.design.size + sum(len(start) for start in self._learned_start(self.activation).values())
+
+    @property
+    def stored(self) -> int:
+        """Numbers of one run in saved weights: `size`, and the frozen parameters."""
+        return self.size + self.held(lambda layer: layer.size)
 
     @property
     def losses(self) -> list[str]:
@@ -133,6 +114,18 @@ class Model:
         """The names of the parameters that say which experts are open: neither learned nor drawn."""
         routers = [layer for layer in self.design.layers if isinstance(layer, StackedRouter) and layer.prunable]
         return frozenset(f"{router.name}.open" for router in routers)
+
+    def learned(self, values: Mapping[str, Value]) -> Mapping[str, Value]:
+        """The entries, by parameter, without frozen ones: no gradient, moment, decay or penalty changes those."""
+        if self.network.change is None:
+            return values
+        return {name: value for name, value in values.items() if not name.startswith(self._frozen)}
+
+    def frozen(self, values: Mapping[str, Value]) -> dict[str, Value]:
+        """The entries of frozen parameters alone."""
+        if self.network.change is None:
+            return {}
+        return {name: value for name, value in values.items() if name.startswith(self._frozen)}
 
     def start(self, seeds: Sequence[int], device: torch.device, *position: int) -> dict[str, Tensor]:
         """The first parameters of the pack, name → (K, ...). Each run's parameters depend only on its seed and
@@ -183,7 +176,11 @@ class Model:
     def work(self, body: str | None = None) -> int:
         """Multiplications in a forward pass of one example of an environment."""
         taking_part = (None, body or self.only_body)
-        return sum(layer.work for layer in self.design.layers if self._own.get(layer.name) in taking_part)
+
+        def work(layer: Layer) -> int:
+            return layer.work if self._own.get(layer.name) in taking_part else 0
+
+        return sum(map(work, self.design.layers)) + self.held(work)
 
     def forward(
         self,
@@ -211,10 +208,11 @@ class Model:
         """
         hidden: dict[str, Tensor] = {}
         taken = 0
+        first_of: dict[int, int] = {}
         if x_KBD.dtype == torch.uint8:
             x_KBD = of_pixels(x_KBD)
 
-        def activate(site: int, x: Tensor) -> Tensor:
+        def activate(site: int, x: Tensor, by: Mapping[str, Tensor] | None = None) -> Tensor:
             nonlocal taken
             unit = self.units[site]
             x, own = unit.units_first(x if factor is None else x * factor), None
@@ -222,9 +220,13 @@ class Model:
                 # Channels last, as in the memory of convolutions: reading the numbers in another order would cost more
                 # than drawing them.
                 last = (*x.shape[:2], *x.shape[3:], x.shape[2])
-                own = uniforms[:, taken : taken + prod(x.shape[1:])].view(last).movedim(-1, 2)
-                taken += prod(x.shape[1:])
-            h = unit.experts_first(self.activation(x, Site(shape, self.learned_at(unit.name, parameters), own)))
+                first = first_of.setdefault(site, taken)
+                own = uniforms[:, first : first + prod(x.shape[1:])].view(last).movedim(-1, 2)
+                taken = max(taken, first + prod(x.shape[1:]))
+            learned = self.learned_at(unit.name, parameters if by is None else by)
+            h = unit.experts_first(self.activation(x, Site(shape, learned, own)))
+            if by is not None:
+                return h
             if before is not None:
                 before[unit.name] = unit.experts_first(x)
             hidden[unit.name] = h
@@ -236,7 +238,7 @@ class Model:
                 design = replace(design, rows=rows)
             else:
                 x_KBD = pad(x_KBD, (0, 0, 0, rows - x_KBD.shape[1]))
-        outputs = self.network.forward(design, parameters, x_KBD, activate, body or self.only_body)
+        outputs = outputs_of(self.network, design, parameters, x_KBD, activate, body or self.only_body)
         for loss in self.design.losses:
             hidden[f"{LOSS}{loss}"] = outputs.pop(loss)
         return outputs, hidden
@@ -252,20 +254,25 @@ class Model:
 
     def _with_noise(self, noise: Tensor, batch: int, body: str | None) -> Design:
         """The design with its noisy layers wrapped, each with its random numbers."""
-        noisy: dict[str, WithNoise] = {}
-        taken = 0
-        for layer in self._noisy_of(body):
-            count = layer.noise(batch)
-            noisy[layer.name] = WithNoise(layer, noise[:, taken : taken + count])
-            taken += count
-        layers = [noisy.get(layer.name, layer) for layer in self.design.layers]
+        layers = with_noise(self.design.layers, self._noisy_of(body), noise, batch)
         return replace(self.design, layers=layers)
 
     def _start_alone(self, run: int, seed: int, *position: int) -> dict[str, np.ndarray]:
+        values = self._drawn(run, seed, *position)
+        if self.network.change is None:
+            return values
+        return values | frozen_of(self.network, self.design, values, self._drawn(run, seed, "change"))
+
+    def _drawn(self, run: int, seed: int, *position: int | str) -> dict[str, np.ndarray]:
+        """First parameters of one run, without frozen ones."""
         values: dict[str, np.ndarray] = {}
         for layer in self.design.layers:
             values |= self.start_of(layer, run, host_stream(seed, "weights", *position, layer.name))
         return values | self._learned_start(self.activations[run])
+
+    def held(self, count: Callable[[Layer], int]) -> int:
+        """The sum of a count over the frozen copies of layers."""
+        return 0 if self.network.change is None else held_of(self.network, self.design, count)
 
     def _learned_start(self, activation: Activation) -> dict[str, np.ndarray]:
         return {

@@ -4,8 +4,9 @@ Legend: K runs, B examples, C channels, H, W rows and columns, D units, E expert
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from torch import Tensor
@@ -17,6 +18,7 @@ from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.noisy import StackedNoisyLinear
 from plasticity_lab.stacking.normed import StackedDiagonal, StackedNormed, StackedRMSNormed
 
+Arrays = Mapping[str, np.ndarray]
 FOLLOWED_BY = {"layer": StackedNormed, "rms": StackedRMSNormed, "diagonal": StackedDiagonal}
 """`network.norm` → the class of the layer and its normalisation."""
 NORMS = ("none", *FOLLOWED_BY)
@@ -27,7 +29,7 @@ WITHOUT_GAIN = ("default", "lecun", "xavier", "variance_scaling")
 class Layer(Protocol):
     """A stacked layer: a frozen dataclass that holds no parameters (`Design.named` copies it with another name).
 
-    A layer that takes random numbers in training is also a `networks.model.TakesNoise`.
+    A layer that takes random numbers in training is also a `networks.noise.TakesNoise`.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -205,6 +207,27 @@ class Activate(Protocol):
         ...
 
 
+class Change(Protocol):
+    """A change of a network at one update of each run (see `interventions.changing`)."""
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """The number of frozen copies of the features' layers, and of the head's layers."""
+        ...
+
+    def frozen(self, names: Any, live: Arrays, fresh: Arrays) -> dict[str, np.ndarray]:
+        """The frozen parameters of one run at the beginning, by name."""
+        ...
+
+    def moves(self, names: Any) -> Mapping[str, str]:
+        """Parameter → the parameter with the value that it takes at the change."""
+        ...
+
+    def forward(self, halves: Any, x_KBD: Tensor) -> dict[str, Tensor]:
+        """The forward pass."""
+        ...
+
+
 class Network(Component):
     """The base class of networks. A subclass defines a `design` for an activation, and the `forward` pass over it.
 
@@ -217,6 +240,8 @@ class Network(Component):
 
     init: str
     norm: str = "none"
+    change: Change | None = None
+    """A change while it trains, by an intervention; None: the network stays as it is."""
 
     @property
     def reading(self) -> str | None:
@@ -252,6 +277,12 @@ class Network(Component):
         if self.norm == "none":
             return layer
         return FOLLOWED_BY[self.norm](layer.name, layer)
+
+    def changed(self, change: Change) -> Self:
+        """The same network with that change."""
+        other = copy(self)
+        other.change = change
+        return other
 
     def forward(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str

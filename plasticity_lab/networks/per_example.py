@@ -16,8 +16,9 @@ from torch.nn.functional import pad
 
 from plasticity_lab.activations.activation import Site
 from plasticity_lab.errors import OwnClassError
+from plasticity_lab.networks.halves import ActivateBy, outputs_of
 from plasticity_lab.networks.model import Model
-from plasticity_lab.networks.network import Activate, Design, Layer, Network
+from plasticity_lab.networks.network import Design, Layer, Network
 from plasticity_lab.stacking.normed import StackedNormed, linear_of
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -33,6 +34,7 @@ class Tap:
     def __init__(self, layer: Layer) -> None:
         self.layer, self.name, self.calls = layer, layer.name, 0
         self.given = self.made = self.place = torch.empty(0)
+        self._parameters: Mapping[str, Tensor] | None = None
 
     @property
     def image(self) -> tuple[int, int, int]:
@@ -50,8 +52,12 @@ class Tap:
         return self.calls > 0
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        """The output of the layer, (K, B, ...)."""
+        """The output of the layer, (K, B, ...). A call with other parameters than the first one is not kept."""
         made = self.layer(parameters, x)
+        if self._parameters is None:
+            self._parameters = parameters
+        elif self._parameters is not parameters:  # frozen values in place of learned ones
+            return made
         self.given, self.made, self.calls = x.detach(), made.detach(), self.calls + 1
         self.place = torch.zeros_like(made, requires_grad=True)
         return made + self.place
@@ -103,11 +109,13 @@ def tapped(model: Model) -> Iterator[Taps]:
 
 
 class _TappedNetwork:
+    change = None  # the pass below includes it
+
     def __init__(self, network: Network, model: Model, taps: Taps) -> None:
         self.network, self.model, self.taps = network, model, taps
 
     def forward(
-        self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
+        self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: ActivateBy, body: str
     ) -> dict[str, Tensor]:
         """The forward pass of the network."""
         self.taps.layers, self.taps.units = {}, {}
@@ -117,15 +125,17 @@ class _TappedNetwork:
             inner.append(Tap(cast(Layer, linear_of(layer))))
             return replace(layer, layer=inner[-1]) if isinstance(layer, StackedNormed) else inner[-1]
 
-        def activated(site: int, x: Tensor) -> Tensor:
-            h = activate(site, x)
+        def activated(site: int, x: Tensor, by: Mapping[str, Tensor] | None = None) -> Tensor:
+            h = activate(site, x, by)
+            if by is not None:
+                return h
             place = torch.zeros_like(h, requires_grad=True)
             self.taps.units[self.model.units[site].name] = place
             return h + place
 
         with torch.enable_grad():
             layers = [tap(layer) for layer in design.layers]
-            outputs = self.network.forward(replace(design, layers=layers), parameters, x_KBD, activated, body)
+            outputs = outputs_of(self.network, replace(design, layers=layers), parameters, x_KBD, activated, body)
         self.taps.layers = {tap.name: tap for tap in inner if tap.passed}
         return outputs
 
@@ -166,7 +176,7 @@ def squared_gradients(
     design = replace(model.design, layers=[tap_of(layer) for layer in model.design.layers])
     with torch.enable_grad():
         activate = _by_example(model, shape, learned)
-        outputs = model.network.forward(design, fixed, x, activate, body or model.only_body)
+        outputs = outputs_of(model.network, design, fixed, x, activate, body or model.only_body)
         answered = {name: value[:, :examples] for name, value in outputs.items() if name not in design.losses}
         total = of(answered, answers).sum()
     passed = [tap for pair in taps for tap in pair if tap is not None and tap.passed]
@@ -178,14 +188,14 @@ def squared_gradients(
     return squares
 
 
-def _by_example(model: Model, shape: Mapping[str, Tensor], learned: Mapping[str, Tensor]) -> Activate:
+def _by_example(model: Model, shape: Mapping[str, Tensor], learned: Mapping[str, Tensor]) -> ActivateBy:
     """The activation with learned values for each example, (K, B, n)."""
 
-    def activate(site: int, h: Tensor) -> Tensor:
+    def activate(site: int, h: Tensor, by: Mapping[str, Tensor] | None = None) -> Tensor:
         unit = model.units[site]
-        h, own = unit.units_first(h), model.learned_at(unit.name, learned)
-        if not own:
-            return unit.experts_first(model.activation(h, Site(shape, {})))
+        h, own = unit.units_first(h), model.learned_at(unit.name, learned if by is None else by)
+        if not own or by is not None:
+            return unit.experts_first(model.activation(h, Site(shape, own)))
         # Each example as a run with its own copy of the learned values.
         apart = h.flatten(0, 1).unsqueeze(1)
         shapes = {name: value.repeat_interleave(h.shape[1], dim=0) for name, value in shape.items()}

@@ -112,9 +112,11 @@ def _kept(store: Store, record: Mapping, position: int) -> TaskWeights:
 
 def _with_kept(view: View, kept: TaskWeights, position: int) -> View:
     """The view with the kept parameters, and with the kept probe if there is one."""
-    parameters = {name: kept.parameters[name].unsqueeze(0) for name in view.parameters}
+    parameters, frozen = (
+        {name: kept.parameters[name].unsqueeze(0) for name in of} for of in (view.parameters, view.frozen)
+    )
     probe = {name: value.unsqueeze(0) for name, value in kept.probe.items()} | dict(kept.of_all)
-    return replace(view, parameters=parameters, probe=probe or view.probe, task=position, found={})
+    return replace(view, parameters=parameters, frozen=frozen, probe=probe or view.probe, task=position, found={})
 
 
 def add_columns(store: Store, run: str, seen: Observed, names: Sequence[str], by: Mapping[str, Any]) -> None:

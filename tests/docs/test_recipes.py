@@ -21,7 +21,7 @@ from tests.helpers.sweeps import trained as trained_by_command
 pytestmark = pytest.mark.sample(2)
 
 SAME_NAME = ("activation", "agent", "benchmark", "intervention", "network", "optimizer", "perturbation", "target")
-RECIPES = {name: name for name in SAME_NAME} | {"diagnostic": "diagnostics"}
+RECIPES = {name: name for name in SAME_NAME} | {"change": "intervention", "diagnostic": "diagnostics"}
 """The pages, and the groups whose options they add."""
 
 

@@ -10,6 +10,7 @@ from plasticity_lab import component
 from plasticity_lab.agents.supervised.step import log_likelihood
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.interventions.changing import Changing
 from plasticity_lab.interventions.now import Now
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.others import Others
@@ -44,6 +45,7 @@ BUSY = {
     "reset_layers": {"every": 3, "layers": "all"},
     "hare_tortoise": {"strength": 0.5, "every": 3},
     "ewc_by_batch": {"batch": 4},
+    "plasticity_injection": {"at": 5.0},
 }
 """Settings at which an intervention that is rarely active does something in the few updates of a test, and those of
 VARIANTS."""
@@ -141,6 +143,8 @@ def test_under_ppo_packed_alone_and_resumed_are_the_same(name):
 @UNDER_PPO
 def test_only_what_is_active_changes(name):
     """While one of two bodies is trained, the other's layers, moments and what is kept of its units stand still."""
+    if issubclass(component.load(busy(name)[0]), Changing):
+        pytest.skip("a change of the network includes the heads of all bodies")
     learner, chunks = begun(tenants.packs_of(*words_of(name), "seed=0"))
     network = learner.network
 

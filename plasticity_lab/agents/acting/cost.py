@@ -69,7 +69,7 @@ def cost_with_memory(
         speed="dense",
         rows=tasks.epochs + parts.benchmark.tasks + steps // STEPS_AN_EPISODE,
         epochs=tasks.epochs,
-        parameters=size,
+        parameters=sum(model.stored for model in models),
         host_memory=(
             Share(ring + priorities * remembered, f"{remembered:,} remembered steps", "a smaller agent.capacity"),
         ),

@@ -13,7 +13,8 @@ from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.compiled import Compiled
-from plasticity_lab.agents.packed_network import PackedNetwork, as_floats, torch_type
+from plasticity_lab.agents.observations import as_floats, torch_type
+from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.kernels.through import ThroughKernels, prepare
 from plasticity_lab.randomness.device import run_keys, uniforms
 from plasticity_lab.stacking.run_axis import aligned

@@ -117,7 +117,7 @@ def cost_of(agent: PPOSettings, parts: Parts[BodyBenchmark], model: Model, resou
         speed="ppo",
         rows=rollouts + parts.benchmark.tasks + stages.total_steps // STEPS_AN_EPISODE,
         epochs=rollouts,
-        parameters=model.size,
+        parameters=model.stored,
         forwards=rollouts * (agent.rollout + 1) + passes_of_tests(parts.benchmark, resource),
         forward_flops=2 * work * aligned(agent.environments),
         host_steps=host_steps(parts.benchmark, resource, stages.task_steps),

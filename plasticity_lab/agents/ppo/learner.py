@@ -20,7 +20,8 @@ from plasticity_lab.agents.acting.snapshot import Snapshot
 from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.evenly_spread import evenly_spread
-from plasticity_lab.agents.packed_network import PackedNetwork, as_floats
+from plasticity_lab.agents.observations import as_floats
+from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.ppo.minibatches import Minibatches, probe_in
 from plasticity_lab.agents.ppo.normalise import Normaliser
@@ -196,7 +197,7 @@ class PPOLearner(ActingLearner):
         rows = {name: value.to(self.device) for name, value in each.items()} | network.corrections(updates)
         rows["updates"] = torch.arange(network.updates, network.updates + updates, device=self.device)
         step, taken, in_a_pass = self._steps[network.body], 0, self.minibatches.count
-        stopped, snapshots = np.zeros(self.runs, bool), list[tuple[Snapshot, Array]]()
+        stopped, snapshots = np.zeros(self.runs, bool), list[tuple[Snapshot, Array, int]]()
         while taken < updates:
             part = network.due(in_a_pass - taken % in_a_pass)
             train_state = network.train_state
@@ -210,10 +211,11 @@ class PPOLearner(ActingLearner):
                 (changed,) = self.measured.means(taken, first=taken - 1)["approx_kl"]
                 newly = ~stopped & (changed > self.agent.target_kl)
                 if newly.any():
-                    snapshots.append((Snapshot(network.train_state), newly))
+                    snapshots.append((Snapshot(network.train_state), newly, network.updates))
                     stopped |= newly
-        for snapshot, runs in snapshots:
+        for snapshot, runs, updates in snapshots:
             snapshot.restore(network.train_state, runs)
+            network.restored(runs, updates)
 
     def _rows(self) -> dict[str, Array]:
         """Means over the examples of each update, name → (U, K)."""

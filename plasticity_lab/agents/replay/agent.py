@@ -91,7 +91,7 @@ class NoReplay(Supervised):
         network, images = cost.memory
         idle = len(resource.train_labels) - benchmark.max_images  # images of the set that are not in the task
         whole = images.bytes + max(0, idle) * prod(resource.train_images.shape[1:])
-        examples, work = benchmark.batch_size + self.replayed, sum(layer.work for layer in model.design.layers)
+        examples, work = benchmark.batch_size + self.replayed, model.work()
         return replace(
             cost,
             flops=flops_of(model, examples) + parts.operations(model.size, 2 * examples * work),

@@ -19,7 +19,8 @@ from torch import Tensor
 from plasticity_lab.agents.acting.measured import Measured
 from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.compiled import Compiled
-from plasticity_lab.agents.packed_network import PackedNetwork, as_floats
+from plasticity_lab.agents.observations import as_floats
+from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac.learning import Learning
 from plasticity_lab.agents.sac.policy import BOUNDS, middle, normal_like, sampled

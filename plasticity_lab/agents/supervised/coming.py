@@ -49,7 +49,7 @@ class ComingImages:
             yield gradient_of(parameters, {"x": x_KBD, "labels": labels_KB, "weights": weights.float()})
 
     def _total(self, parameters: Tensors, batch: Tensors) -> Tensor:
-        output = self.loss(parameters, self.network.settings, batch)
+        output = self.loss({**self.network.frozen, **parameters}, self.network.settings, batch)
         total = output.total.sum()
         for name in self.network.model.losses:
             total = total + output.hidden[name].sum()

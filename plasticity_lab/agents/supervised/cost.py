@@ -27,7 +27,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
     between = sum(prod(unit.produced) for unit in model.units)
     floats = 2 * AT_ONCE * (pixels + between)
     pairs = benchmark.tasks**2 if benchmark.eval_matrix else 0
-    work = sum(layer.work for layer in model.design.layers)
+    work = model.work()
     seen = benchmark.total_epochs if parts.perturbation else 0  # epochs that also evaluate held-out images
     return Cost(
         length=benchmark.total_steps,
@@ -45,7 +45,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
         speed="convolving" if any(unit.kind == "channel" for unit in model.units) else "dense",
         rows=benchmark.tasks + benchmark.total_epochs + pairs,
         epochs=benchmark.total_epochs,
-        parameters=model.size,
+        parameters=model.stored,
         # The pairs, and the untrained network on every task; the usual evaluations are too few to count.
         forwards=((pairs + benchmark.tasks if pairs else 0) + seen) * -(-held_out // AT_ONCE),
         forward_flops=2 * AT_ONCE * work if pairs or seen else 0,
@@ -65,4 +65,5 @@ def flops_of(model: Model, batch_size: int) -> int:
     layer).
     """
     first, *others = (layer.work for layer in model.design.layers)
-    return 2 * batch_size * (2 * first + 3 * sum(others))
+    held = model.held(lambda layer: layer.work)  # frozen layers have no gradient by their weights
+    return 2 * batch_size * (2 * first + 3 * sum(others) + 2 * held)

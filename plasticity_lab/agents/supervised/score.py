@@ -124,7 +124,13 @@ class HeldOutUnmoved:
 
     def reader(self, parameters: Tensors, lessons: Sequence[Lesson]) -> Tensors:
         """The parameters for a network that reads these images: row p of the weights reads pixel p of the set."""
-        weight_KDO, bias_K1O = parameters[self._weight], parameters[self._bias]
+        moved = dict(parameters)
+        for name in (each for each in parameters if f".{each}".endswith(f".{self._weight}")):  # and its frozen copies
+            copy = name.removesuffix(self._weight)
+            moved |= self._moved(parameters[name], parameters[f"{copy}{self._bias}"], lessons, copy)
+        return moved
+
+    def _moved(self, weight_KDO: Tensor, bias_K1O: Tensor, lessons: Sequence[Lesson], copy: str) -> dict[str, Tensor]:
         outputs = weight_KDO.shape[2]
         # Rows aligned to vectors are read faster; a layer ignores the columns of padding.
         moved_KDO, bias_K1O = (pad(each, (0, -outputs % LANES)) for each in (weight_KDO, bias_K1O))
@@ -132,4 +138,4 @@ class HeldOutUnmoved:
             if lesson.pixels is not None:
                 order = torch.from_numpy(lesson.pixels).to(weight_KDO.device)
                 moved_KDO[run, order, :outputs] = weight_KDO[run]
-        return {**parameters, self._weight: moved_KDO, self._bias: bias_K1O}
+        return {f"{copy}{self._weight}": moved_KDO, f"{copy}{self._bias}": bias_K1O}

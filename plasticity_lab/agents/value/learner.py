@@ -22,7 +22,8 @@ from plasticity_lab.agents.acting.schedule import Exploration
 from plasticity_lab.agents.acting.snapshot import Snapshot
 from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
-from plasticity_lab.agents.packed_network import PackedNetwork, as_floats
+from plasticity_lab.agents.observations import as_floats
+from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.value.acting import Actor, epsilon_greedy, exploring
 from plasticity_lab.agents.value.settings import ValueSettings
