@@ -173,7 +173,7 @@ class PackedNetwork:
             self._change(runs)
 
     def restored(self, runs: NDArray[np.bool_], updates: int) -> None:
-        """Called when these runs (K,) got back earlier parameters: applies changes since that number of updates again."""
+        """Called when runs (K,) got back earlier parameters: applies changes since that number of updates again."""
         if (undone := self.change.due(updates + 1, self.updates)).any():
             self._change(undone & runs)
 
@@ -290,8 +290,8 @@ class PackedNetwork:
         own, activation = self.settings["intervention"], self.settings["activation"]
         return Now(
             self.model, self.model.learned(parameters), own, kept, moments, updates=self.updates, seeds=self.seeds,
-            activation=activation, body=self.body, frozen=self.frozen,
-            targets=[self.model.learned(self.model.active(each.parameters, self.body)) for each in self.targets], **more,
+            activation=activation, body=self.body, frozen=self.frozen, **more,
+            targets=[self.model.learned(self.model.active(each.parameters, self.body)) for each in self.targets],
         )  # fmt: skip
 
     def _copied(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
