@@ -168,3 +168,25 @@ def test_which_layers_are_meant(words, own, expected, monkeypatch):
 def test_layers_that_a_run_lacks_are_refused_in_a_sentence(words, why):
     with pytest.raises(ConfigError, match=f"intervention=reset_layers does not go with .*{why}"):
         tenants.packs_of("intervention=reset_layers", *words)
+
+
+@pytest.mark.parametrize("name", ["reset_layers", "hare_tortoise"])
+def test_a_closed_expert_stays_closed(name):
+    own = {"reset_layers": ["layers=all", "values=birth"], "hare_tortoise": ["every=14", "first=14"]}[name]
+    words = [f"intervention.{name}.{each}" for each in own]
+    pruned = (
+        "head=softmoe",
+        "head.experts=3",
+        f"intervention=[prune_experts,{name}]",
+        "intervention.prune_experts.first=7",
+    )
+    (made,) = tenants.packs_of(*RAINBOW, *pruned, *words, "seed=0")
+    _, learner = assembled([made], resources(Path())(made), CPU, False)
+    network = learner.network
+    (router,) = network.model.switches
+    for _ in range(2):  # pruned after the first seven updates, and the hare returns after the next seven
+        network.took(7)
+        assert network.parameters[router].sum() == 1
+    network.begin_task(1)
+    assert network.parameters[router].sum() == 1
+    assert network.tested[router].sum() == 1

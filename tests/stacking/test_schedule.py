@@ -75,3 +75,12 @@ def test_every_optimizer_has_one_and_refuses_what_is_out_of_range(name, bad):
     assert (made.schedule, made.warmup, made.final) == ("linear", 0.5, 0.25)
     with pytest.raises(ConfigError, match=rf"optimizer\.{next(iter(bad))} "):
         component.build("optimizer", name, target, settings | bad)
+
+
+@pytest.mark.parametrize("name", choices("optimizer"))
+def test_the_corrections_that_contain_the_rate_are_named(name):
+    target, settings = choice("optimizer", name)
+    one, two = (component.build("optimizer", name, target, settings | {"lr": lr}) for lr in (0.25, 0.5))
+    rows, doubled = (each.corrections(on_run_axis([each], dtype=torch.float64), 1, 3) for each in (one, two))
+    assert {key for key in rows if not torch.equal(rows[key], doubled[key])} == set(one.of_rate)
+    assert all(torch.equal(2 * rows[key], doubled[key]) for key in one.of_rate)
