@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from launch.runs.resolve import Resolved
 
 BENCHMARKS = ("split_digits", "catch", "classic_cycle", "mujoco_cycle", "cale")
-"""Tried for an agent that cannot learn the default benchmark: images, then discrete and continuous actions."""
+"""Tried with their agents if a class does not fit the default benchmark: images, discrete and continuous actions."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,21 +62,22 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _resolved(words: Sequence[str]) -> "Resolved":
-    """The runs that the words name. If they name an agent and no benchmark: with the first benchmark that fits.
+    """The runs that the words name; if they do not fit the default benchmark, with the first one that fits.
 
     Raises ConfigError for words that no benchmark makes right.
     """
     from launch.command import resolve
     from launch.command_line import key_of
+    from launch.runs.desk import Misfit
 
     given = {key_of(word) for word in words}
     try:
         return resolve(words)
-    except ConfigError:
-        for benchmark in BENCHMARKS if "agent" in given and not {"benchmark", "experiment"} & given else ():
+    except Misfit:
+        for benchmark in () if {"benchmark", "experiment"} & given else BENCHMARKS:
             with contextlib.suppress(ConfigError):
                 found = resolve([*words, f"benchmark={benchmark}"])
-                print(f"With benchmark={benchmark}: the words name none, and the agent cannot learn the default one.")
+                print(f"With benchmark={benchmark}: the words name none, and the default one does not fit.")
                 return found
         raise
 
