@@ -16,6 +16,7 @@ COMMANDS = {
     "figure": ("analysis.figures.command", "a figure, from the runs of a store"),
     "compare": ("analysis.compare.command", "does X help? arms compared by a setting, with tests and a figure"),
     "preregister": ("analysis.compare.preregistered.command", "a hypothesis and its test, fixed before training"),
+    "cite": ("analysis.cite.command", "BibTeX of everything that the runs of a store used"),
     "report": ("analysis.report.command", "everything that a store holds, as one HTML page"),
     "check-paper": ("analysis.check_paper.command", "the paper's claims, recomputed from its own printed numbers"),
     "coverage": ("analysis.coverage.command", "how often each interval holds the truth, by simulation"),

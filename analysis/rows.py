@@ -29,7 +29,14 @@ SEEDS = ("seed", "stream_seed", "init_seed")
 """Settings that differ between replicates."""
 MEASURED_BESIDE = ("benchmark.eval_matrix",)
 """Settings that change no number of a run; they only add further measurements."""
-LATER = {"network.norm": "none", "benchmark.unpermuted_first": False}
+LATER = {
+    "network.norm": "none",
+    "benchmark.unpermuted_first": False,
+    "optimizer.schedule": "constant",
+    "optimizer.schedule_by": "task",
+    "optimizer.warmup": 0.0,
+    "optimizer.final": 0.0,
+}
 """Settings that old records lack → the values that their runs had, so that old runs group with today's runs."""
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
