@@ -18,7 +18,7 @@ from plasticity_lab.agents.value.targets.inputs import TargetInputs
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.component import Component
 from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.interventions.now import Now, State
+from plasticity_lab.interventions.now import Now, Penalty, State
 from plasticity_lab.networks.network import Design, Shapes
 
 
@@ -80,10 +80,15 @@ class WatchedIntervention(Watched):
                 raise BrokenPromise("start", what)
         return state
 
-    def penalty(self, now: Now) -> Tensor:
-        """(K,)."""
+    def penalty(self, now: Now) -> Tensor | Penalty:
+        """(K,), and tensors of K runs if it notes any."""
         value, runs = self._called("penalty", now), _runs(now)
-        _check_floats("penalty", value, (runs,), f"a number for each of {runs} runs, (K,)")
+        total, noted = value if isinstance(value, Penalty) else (value, {})
+        _check_floats("penalty", total, (runs,), f"a number for each of {runs} runs, (K,)")
+        for name, each in noted.items():
+            if not isinstance(each, Tensor) or each.shape[:1] != (runs,):
+                what = f"notes under '{name}' {_described(each)}, not a tensor of {runs} runs, ({runs}, …)"
+                raise BrokenPromise("penalty", what)
         return value
 
     def after_step(self, now: Now) -> State:

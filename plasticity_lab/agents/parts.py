@@ -10,7 +10,7 @@ from plasticity_lab.component import Component
 from plasticity_lab.environments.processes.choice import ALONE, Processes
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.changing import change_of
-from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.interventions.intervention import SECOND_BATCH, Intervention
 from plasticity_lab.networks.encoder import headed
 from plasticity_lab.networks.heads.head import Head
 from plasticity_lab.networks.heads.moe import MoE
@@ -126,6 +126,16 @@ class Parts(Generic[AnyBenchmark]):
     def copies(self) -> int:
         """Memory of intervention and optimizer beyond one copy and two moments, in copies of all parameters."""
         return self.interventions[0].copies - 1 + self.optimizers[0].copies
+
+    @property
+    def numbers(self) -> int:
+        """Float32 numbers of one run in the intervention's state that do not grow with the network."""
+        return self.interventions[0].numbers
+
+    @property
+    def second(self) -> bool:
+        """Whether every update has a second batch, for the intervention."""
+        return SECOND_BATCH in self.interventions[0].requires
 
     @property
     def agents(self) -> Sequence[Component]:

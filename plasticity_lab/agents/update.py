@@ -20,8 +20,8 @@ from plasticity_lab.agents.optimizer_step import (
     trained,
 )
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.interventions.intervention import Intervention
-from plasticity_lab.interventions.now import Now, State, Tensors
+from plasticity_lab.interventions.intervention import SECOND_BATCH, Intervention
+from plasticity_lab.interventions.now import Now, State, Tensors, noting
 from plasticity_lab.kernels.through import ThroughKernels, prepare, through
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import uniforms
@@ -40,6 +40,7 @@ class LossOutput(NamedTuple):
         losses. The update adds those losses to the total.
     weights: weights of the batch's rows, (B,), as in `Now.weights`; None if all rows are examples.
     outputs: the network's outputs for the batch, name → (K, B, O), for interventions that watch them.
+    each: the loss of each example without its weight, (K, B), for the same interventions: of an actor, the policy's.
     """
 
     total: Tensor
@@ -47,6 +48,7 @@ class LossOutput(NamedTuple):
     hidden: Tensors
     weights: Tensor | None = None
     outputs: Tensors = {}
+    each: Tensor | None = None
 
 
 Loss = Callable[[Tensors, Settings, Tensors], LossOutput]
@@ -55,6 +57,8 @@ compiled graph would keep the learner's tensors. Sums over examples belong on th
 last bit of a sum may depend on the pack's width.
 """
 Update = Callable[[TrainState, UpdateInputs, Tensors], tuple[State, Tensors]]
+SECOND = "second x"
+"""Batch entry with the inputs of a second batch (`Now.second`), if the intervention requires one."""
 Clip = Callable[[Tensors, Tensors], dict[str, Tensor]]
 """(gradients, the agent's settings) → gradients, applied before the optimizer; each run is clipped separately."""
 
@@ -93,6 +97,8 @@ def update_of(
     kernels: bool = False,
     examples: str | None = None,
     body: str | None = None,
+    divergence: Callable[[Tensors, Tensors, Tensors], Tensor] | None = None,
+    in_round: int = 1,
 ) -> Update:
     """The update as a function of tensors alone: (train state, inputs, batch) → (the intervention's next state, the
     loss's measurements).
@@ -101,6 +107,8 @@ def update_of(
     examples: the batch entry, (K, B, ...), that passes through each layer once; None if no entry does. With kernels, a
         kernel then also takes the optimizer step of linear layers, unless other parts need their gradients.
     body: the environment of the batch; None if there is only one.
+    divergence, in_round: `Now.divergence`, as a function of the agent's settings and both outputs, and `Now.round`, for
+        interventions that watch outputs. The batch then has `SECOND`, if the intervention requires it.
     """
     optimize = optimizer_step_of(model, optimizer, intervention)
     once = examples is not None and model.network.rows_are_examples
@@ -116,11 +124,14 @@ def update_of(
         assert examples is not None, "the agent provides OUTPUTS without a batch that passes through the network once"
         forward = partial(_forward, model, inputs.settings["activation"], body, kernels, model.frozen(train.parameters))
         hidden, x = _activations(model, output), batch[examples]
-        return {"x": x, "outputs": output.outputs, "hidden": hidden, "weights": output.weights, "forward": forward}
+        found = {"x": x, "outputs": output.outputs, "hidden": hidden}
+        apart = None if divergence is None else partial(divergence, inputs.settings["agent"])
+        found |= {"loss": output.each, "divergence": apart, "second": batch.get(SECOND), "round": in_round}
+        return {**found, "weights": output.weights, "forward": forward}
 
     def total(
         parameters: Tensors, taps: Tensors, learned: Tensors, train: TrainState, inputs: UpdateInputs, batch: Tensors
-    ) -> tuple[Tensor, tuple[Tensors, Tensors, Tensors, Tensors]]:
+    ) -> tuple[Tensor, tuple[Tensors, Tensors, Tensors, Tensors, Tensors]]:
         parameters = {**train.parameters, **parameters}
         layered = ThroughKernels(parameters, taps) if kernels else parameters
         output = loss(layered, inputs.settings, batch)
@@ -130,10 +141,11 @@ def update_of(
         hidden = _activations(model, output) if intervention.watches_units else {}
         rows = {} if output.weights is None else {"weights": output.weights}
         layer_inputs = layered.given if isinstance(layered, ThroughKernels) else {}
-        total = output.total.sum() + intervention.penalty(now).sum()
+        term = noting(intervention.penalty(now))
+        total = output.total.sum() + term.total.sum()
         for name in model.losses:
             total = total + output.hidden[name].sum()
-        return total, (output.measured, hidden, rows, layer_inputs)
+        return total, (output.measured, hidden, rows, layer_inputs, term.noted)
 
     def update(train: TrainState, inputs: UpdateInputs, batch: Tensors) -> tuple[State, Tensors]:
         inputs = scheduled(optimizer, inputs)
@@ -149,12 +161,13 @@ def update_of(
         )
         learned = {name: train.state[name] for name in intervention.learned}
         gradients_of = torch.func.grad(total, argnums=(0, 1, 2), has_aux=True)
-        (gradients, deltas, of_learned), (measured, hidden, rows, layer_inputs) = gradients_of(
+        (gradients, deltas, of_learned), (measured, hidden, rows, layer_inputs, noted) = gradients_of(
             others, taps, learned, train, inputs, batch
         )
         if clip is not None:
             gradients = clip(gradients, inputs.settings["agent"])
-        learning = model.learned(train.parameters) if intervention.needs_step else {}
+        keeps = intervention.needs_step or intervention.needs_before
+        learning = model.learned(train.parameters) if keeps else {}
         before = {name: value.clone() for name, value in learning.items()}
         optimize(train, gradients, inputs)
         weights = {f"{name}.weight": x for name, x in layer_inputs.items()}
@@ -165,8 +178,10 @@ def update_of(
                 optimizer.update_linear(own_inputs, deltas, train.parameters, train.moments, settings, corrections)
         if learned:
             train = train._replace(state=trained(optimizer, train.state, learned, of_learned, inputs))
-        taken = {name: train.parameters[name] - value for name, value in before.items()}
-        shown = {"step": taken, "optimizer": inputs.settings["optimizer"]} if intervention.needs_step else {}
+        shown: dict[str, Any] = {"before": before, "noted": noted, "round": in_round}
+        if intervention.needs_step:
+            shown["step"] = {name: train.parameters[name] - value for name, value in before.items()}
+            shown["optimizer"] = inputs.settings["optimizer"]
         now = _now(model, train.parameters, train, inputs, gradients=gradients, hidden=hidden, **rows, **shown)
         return intervention.after_step(now), measured
 
@@ -205,6 +220,11 @@ def example_losses(loss: Loss, settings: Settings) -> Callable[[Tensors, Tensors
         return loss(parameters, settings, batch).total
 
     return losses
+
+
+def takes_second(intervention: Intervention) -> bool:
+    """Whether an update for this intervention has a second batch."""
+    return SECOND_BATCH in intervention.requires
 
 
 def row_of(rows: Tensors, at: Tensor) -> dict[str, Tensor]:

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import Others, check
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.interventions.declared import restarts
 from plasticity_lab.interventions.intervention import OUTPUTS, Intervention
 from plasticity_lab.interventions.now import Now, State, Tensors
 from plasticity_lab.networks.heads.head import Head
@@ -40,7 +42,7 @@ class InFeR(Intervention):
     """
 
     requires = frozenset({OUTPUTS})
-    objects_to = frozenset({"head", "optimizer"})
+    objects_to = frozenset({"head", "intervention", "optimizer"})
     watches_outputs = True
     learned = ("heads.weight", "heads.bias")
     forwards = 1
@@ -53,11 +55,15 @@ class InFeR(Intervention):
         self.mean = mean
 
     def objection(self, others: Others) -> str | None:
-        """It needs features without routing, and an optimizer that needs moments and corrections alone."""
+        """It needs features without routing, an optimizer that needs moments and corrections alone, and one network
+        at birth.
+        """
         if "head" in others and isinstance(others.one("head", Head), MoE):
             return "its heads read the values before the output layer, and experts pass on sums of slots instead"
         if isinstance(others.one("optimizer", Optimizer), UpdateRule):
             return "its heads are trained apart from the network, and this optimizer's step depends on all parameters"
+        if restarts(others):
+            return "its heads would fit the outputs of the run's first network on the features of each task's fresh one"
         return super().objection(others)
 
     def start(self, now: Now) -> State:
@@ -85,7 +91,18 @@ class InFeR(Intervention):
         return strength * now.mean_over_batch(squares_KBH)
 
     def _layer(self, model: Model, parameters: Tensors) -> StackedLinear:
-        return StackedLinear("heads", sum(_size(model, unit) for unit in before_outputs(model, parameters)), self.heads)
+        return StackedLinear("heads", sum(_size(model, unit) for unit in _last(model, parameters)), self.heads)
+
+
+def _last(model: Model, parameters: Tensors) -> list[Unit]:
+    """The units that the output layers read.  Raises ConfigError if the network names none."""
+    if found := before_outputs(model, parameters):
+        return found
+    raise ConfigError(
+        f"intervention=infer trains heads on the values that the output layers read, and no unit of the network "
+        f"{type(model.network).__name__} has an output layer in its `outgoing`; choose a network with a hidden layer "
+        "before its outputs, or name the output layers there."
+    )
 
 
 def _size(model: Model, unit: Unit) -> int:
@@ -95,5 +112,5 @@ def _size(model: Model, unit: Unit) -> int:
 
 def _features(model: Model, parameters: Mapping[str, Tensor], hidden: Tensors) -> Tensor:
     """(K, B, F), the units one after the other."""
-    parts = [hidden[unit.name].flatten(2) for unit in before_outputs(model, parameters)]
+    parts = [hidden[unit.name].flatten(2) for unit in _last(model, parameters)]
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)

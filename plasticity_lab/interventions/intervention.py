@@ -5,14 +5,14 @@ Legend: K runs, E slices.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import gcd
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
-from plasticity_lab.component import Component
 from plasticity_lab.interventions.composed_names import column_names, named, of_member
-from plasticity_lab.interventions.now import Now, State, Tensors
+from plasticity_lab.interventions.declared import Declared
+from plasticity_lab.interventions.now import Now, Penalty, State, Tensors, noting
 from plasticity_lab.networks.heads.head import Head
 from plasticity_lab.networks.heads.moe import lacking_experts
 from plasticity_lab.others import Others
@@ -26,11 +26,13 @@ COMING = "the examples of a task that begins"
 """In `Intervention.requires`: its method `before_task` reads `now.coming`."""
 OUTPUTS = "the outputs of a batch"
 """In `Intervention.requires`: its penalty reads outputs and activations of the batch (`watches_outputs`)."""
+SECOND_BATCH = "a second batch in each update"
+"""In `Intervention.requires`: its penalty reads `now.second`. Such a class requires OUTPUTS too."""
 CHANGING = "after_step", "every_n_updates", "before_task", "after_task"  # methods that may change parameters in place
 Value = TypeVar("Value")
 
 
-class Intervention(Component):
+class Intervention(Declared):
     """The base class of a method that keeps a run plastic. A subclass overrides the methods that it needs.
 
     The defaults do nothing. The methods are called in this order:
@@ -46,62 +48,9 @@ class Intervention(Component):
     store values of a run in `self`. To vary an intervention, wrap it; do not override a method of another intervention.
     """
 
-    watches_units: bool = False
-    """Whether it reads `now.hidden`: then the update hands over the activations."""
-
-    watches_outputs: bool = False
-    """Whether its `penalty` reads `now.x`, `now.outputs`, `now.hidden` and `now.forward`."""
-
-    learned: Sequence[str] = ()
-    """Entries of its state that the run's optimizer trains by the penalty's gradient, no parameters of the network.
-    Their moments are entries "<moment> of <entry>" of the state."""
-
-    requires: frozenset[str] = frozenset()
-    """The data that the agent must provide besides the network (`Agent.provides`). Other agents are refused."""
-
     needs_gradients: bool = False
     """Whether its `after_step` reads the gradients of the update. A class that defines `after_step` without declaring
     this is assumed to read them. If nothing reads them and there is no penalty, a kernel may consume them."""
-
-    needs_step: bool = False
-    """Whether it reads `now.optimizer` and `now.step`. The update then keeps two copies more of the parameters."""
-
-    forwards: int = 0
-    """Forward passes of the batch that its penalty makes in each update, for estimates of time."""
-
-    operations: int = 0
-    """The time of its `after_step`, as operations of matrix products for each parameter; for estimates."""
-
-    copies: int = 1
-    """Its memory (state and temporary tensors), as a multiple of the memory of all parameters."""
-
-    restarts_agent: bool = False
-    """Whether everything else that an agent has learned (moments, statistics) is reset with each task too. The agent
-    does so before `before_task`. Its memory of data stays."""
-
-    leaves_parameters: bool = False
-    """Whether its methods change no parameter in place. If none is defined but `penalty`, this is known."""
-
-    between_tasks: bool = False
-    """Whether it does nothing before the end of the first task. If so, a run with one task equals a plain run."""
-
-    every: int | None = None
-    """Number of updates between calls of `every_n_updates`; None: never called. Structure: equal within a pack."""
-
-    unit_kind: ClassVar[str | None] = None
-    """The kind of units (`Unit.kind`) that it works on. For expert, heads without experts are refused."""
-
-    needs_experts: int = 0
-    """The smallest number of experts of a head with experts. Structure."""
-
-    prunes: int = 0
-    """The number of experts that it closes. If it is not 0, routers have a parameter for each expert. Structure."""
-
-    columns: ClassVar[Sequence[Column]] = ()
-    """The columns of `measured`: columns of metrics.parquet in the rows of tasks, taken as a "value"."""
-
-    floats_on_run_axis = True
-    objects_to = frozenset({"head"})
 
     @classmethod
     def composed(cls, members: Mapping[str, "Intervention"]) -> "Intervention":
@@ -143,8 +92,8 @@ class Intervention(Component):
         """The state before the first update."""
         return {}
 
-    def penalty(self, now: Now) -> Tensor:
-        """(K,), added to the loss of each run."""
+    def penalty(self, now: Now) -> Tensor | Penalty:
+        """(K,), added to the loss of each run. A `Penalty` also has values that `after_step` reads as `now.noted`."""
         first = next(iter(now.parameters.values()))
         return torch.zeros(first.shape[0], dtype=first.dtype, device=first.device)
 
@@ -163,7 +112,9 @@ class Intervention(Component):
         return state
 
     def every_n_updates(self, now: Now) -> State:
-        """Called after every `every` updates, for rare work. It may change parameters and moments in place."""
+        """Called after every `every` updates, for rare work. It may change parameters and moments in place; returns the
+        next state.
+        """
         return now.state
 
     def before_task(self, now: Now) -> State:
@@ -206,7 +157,9 @@ class Composed(Intervention):
         self.forwards = sum(member.forwards for member in each)
         self.operations = sum(member.operations for member in each)
         self.copies = sum(member.copies for member in each)
+        self.numbers = sum(member.numbers for member in each)
         self.needs_step = any(member.needs_step for member in each)
+        self.needs_before = any(member.needs_before for member in each)
         self.restarts_agent = any(member.restarts_agent for member in each)
         self.between_tasks = all(member.between_tasks for member in each)
         periods = [member.every for member in each if member.every is not None]
@@ -233,10 +186,12 @@ class Composed(Intervention):
         """The states of all members."""
         return self._prefixed(lambda name, member: member.start(self._seen_by(name, now)))
 
-    def penalty(self, now: Now) -> Tensor:
-        """(K,): the sum of all penalties."""
-        penalties = [member.penalty(self._seen_by(name, now)) for name, member in self.members.items()]
-        return torch.stack(penalties).sum(dim=0)
+    def penalty(self, now: Now) -> Tensor | Penalty:
+        """(K,): the sum of all penalties, with the notes of all members."""
+        penalties = {name: noting(member.penalty(self._seen_by(name, now))) for name, member in self.members.items()}
+        total = torch.stack([each.total for each in penalties.values()]).sum(dim=0)
+        noted = self._prefixed(lambda name, _: penalties[name].noted)
+        return Penalty(total, noted) if noted else total
 
     def after_step(self, now: Now) -> State:
         """One after the other."""
@@ -296,4 +251,5 @@ class Composed(Intervention):
         """The situation for a member: with its own settings, state and random numbers."""
         place = list(self.members).index(name)
         keys = now.keys if now.keys is None or place == 0 else now.keys ^ place
-        return now._replace(settings=of_member(now.settings, name), state=of_member(now.state, name), keys=keys)
+        settings, state, noted = (of_member(values, name) for values in (now.settings, now.state, now.noted))
+        return now._replace(settings=settings, state=state, noted=noted, keys=keys)

@@ -35,6 +35,24 @@ class ComingData(Protocol):
         ...
 
 
+class Penalty(NamedTuple):
+    """A penalty with values that `after_step` of the same update reads, so that nothing is computed twice.
+
+    total (K,). noted: name → (K, ...), without a gradient (`Now.noted`).
+    """
+
+    total: Tensor
+    noted: Tensors = {}
+
+
+def noting(penalty: Tensor | Penalty) -> Penalty:
+    """What `Intervention.penalty` returns, as a `Penalty`."""
+    return penalty if isinstance(penalty, Penalty) else Penalty(penalty)
+
+
+Divergence = Callable[[Tensors, Tensors], Tensor]
+"""(outputs, reference: name → (K, B, O) both) → how far an agent's outputs are from the reference, (K, B). The gradient
+reaches the outputs alone."""
 Forward = Callable[[Tensors, Tensor], tuple[Tensors, Tensors]]
 """(parameters, inputs (K, B, D)) → outputs, name → (K, B, O), and activations, unit → (K, B, *), in evaluation mode."""
 
@@ -55,6 +73,13 @@ class Now(NamedTuple):
     x, outputs, hidden, forward: in `penalty`, if the intervention watches outputs: the inputs of the batch (K, B, D),
         the network's outputs, name → (K, B, O), and activations for them, not computed twice; and a forward pass under
         any parameters, for example those at birth.
+    loss, divergence: in the same cases, the agent's loss of each example, (K, B), for actors the policy's; and the
+        agent's measure of the distance between two outputs.
+    second: the inputs of a second batch of the same shape, (K, B, D), if the intervention requires one. It is drawn
+        from the same data under a key of its own. Its rows have the same weights.
+    round: the number of updates that learn from the same data: those by a rollout; 1 if every update draws its own.
+    noted: in `after_step`, the values that the penalty has noted. before: the parameters before the optimizer's step,
+        if the intervention declares `needs_before`. They are copies, and may become a part of the state.
     weights (B,): the weight of each row of the batch in a mean over examples; 0 for padding rows; None: equal.
     task: the position of the task that begins or has ended.
     examples, log_likelihood: the data and likelihood of the ended task, if the agent provides them.
@@ -79,6 +104,12 @@ class Now(NamedTuple):
     x: Tensor | None = None
     outputs: Tensors = {}
     forward: Forward | None = None
+    loss: Tensor | None = None
+    divergence: Divergence | None = None
+    second: Tensor | None = None
+    round: int = 1
+    noted: Tensors = {}
+    before: Tensors = {}
     optimizer: Tensors = {}
     step: Tensors = {}
     weights: Tensor | None = None

@@ -54,15 +54,16 @@ class Prioritised:
                 self._enter(step, ends & (step >= self._begun))
         self._leave()
 
-    def drawn(self, seeds: Sequence[int], size: int, *position: int) -> Index:
+    def drawn(self, seeds: Sequence[int], size: int, *position: int, which: str = "") -> Index:
         """Samples `size` steps of each run in proportion to their priorities, with replacement.
 
         The result depends only on the run's seed (K seeds), the position and the run's part of the memory. position:
-        different for each batch. Raises EmptyMemory if a run has no usable step.
+        different for each batch. which: a word before the purpose of the draw. Raises EmptyMemory if a run has no
+        usable step.
         """
         if self.ring.empty or not self._priorities.total.all():
             raise EmptyMemory("The memory holds no step of a run that could be learned from.")
-        uniforms = np.stack([host_stream(seed, "prioritised replay", *position).random(size) for seed in seeds])
+        uniforms = np.stack([host_stream(seed, f"{which}prioritised replay", *position).random(size) for seed in seeds])
         rows, environments = np.divmod(self._priorities.draw(uniforms), self.ring.environments)
         steps = self.ring.oldest + (rows - self.ring.oldest) % self.ring.rows
         return Index(steps, environments)

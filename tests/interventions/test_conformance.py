@@ -11,7 +11,7 @@ from plasticity_lab.agents.supervised.step import log_likelihood
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.changing import Changing
-from plasticity_lab.interventions.now import Now
+from plasticity_lab.interventions.now import Now, noting
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.others import Others
 from plasticity_lab.randomness.device import run_keys
@@ -46,6 +46,10 @@ BUSY = {
     "hare_tortoise": {"strength": 0.5, "every": 3},
     "ewc_by_batch": {"batch": 4},
     "plasticity_injection": {"at": 5.0},
+    **{
+        name: {"strength": 0.5, "first": 2, "window": 3, "skipped": 1}
+        for name in ("c_chain", "c_chain_dqn", "c_chain_discrete")
+    },
 }
 """Settings at which an intervention that is rarely active does something in the few updates of a test, and those of
 VARIANTS."""
@@ -236,16 +240,22 @@ def test_the_verbs_keep_the_shapes_and_the_run_axis(name):
         outputs={"logits": torch.ones(3, 4, 10)},
         hidden=hidden,
         forward=lambda own, inputs: model.forward(own, on_run_axis([activation] * 3), inputs, None),
+        loss=torch.ones(3, 4),
+        divergence=lambda outputs, reference: (outputs["logits"] - reference["logits"]).square().sum(dim=2),
+        second=x,
+        keys=run_keys([0, 1, 2], "intervention"),
+        count=torch.tensor(0),
     )
     shapes = {key: (value.shape, value.dtype) for key, value in state.items()}
     assert all(shape[0] == 3 for shape, _ in shapes.values())
-    penalty = pack[0].penalty(now)
+    penalty, noted = noting(pack[0].penalty(now))
     assert penalty.shape == (3,)
     assert penalty.dtype == torch.float32
+    assert all(len(value) == 3 for value in noted.values())
     moments = {"first": {key: torch.zeros_like(value) for key, value in parameters.items()}}
     gradients = {key: torch.ones_like(value) for key, value in parameters.items()}
-    keys = run_keys(now.seeds, "intervention")
-    now = now._replace(moments=moments, hidden=hidden, gradients=gradients, keys=keys, count=torch.tensor(0))
+    before = {key: value.clone() for key, value in parameters.items()}
+    now = now._replace(moments=moments, gradients=gradients, noted=noted, before=before)
     state = pack[0].after_step(now)
     state = pack[0].every_n_updates(now._replace(state=state, updates=pack[0].every or 1))
     state = pack[0].before_task(now._replace(state=state, task=1, coming=Coming()))

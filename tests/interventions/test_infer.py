@@ -1,13 +1,16 @@
 """InFeR: its term by hand, and whole packs beside plain PyTorch, where the heads are a module of their own."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from launch.command import resolve
 from plasticity_lab.assembly import assembled, cost_of
 from plasticity_lab.component import build
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.infer import BIRTH, InFeR
 from plasticity_lab.interventions.now import Now
 from plasticity_lab.networks.mlp import MLP
@@ -65,6 +68,15 @@ def test_two_heads_on_three_features_by_hand(mean, expected):
     torch.testing.assert_close(by_heads[0, :, 0], share * torch.tensor([-0.4, -0.8, 0.0]))
     torch.testing.assert_close(by_features[0, 0, :3], share * torch.tensor([-0.4, -0.4, -0.6]))
     assert not by_features[0, 1:].any()
+
+
+def test_refused_beside_a_fresh_network_for_each_task_and_with_a_network_without_features():
+    with pytest.raises(ConfigError, match="first network"):
+        resolve(["intervention=[fresh_each_task,infer]"])
+    model = classifier(MLP(width=3), [build("activation", "relu", *choice("activation", "relu"))], (1,), 1)
+    model.units = [replace(unit, outgoing=()) for unit in model.units]
+    with pytest.raises(ConfigError, match="outgoing"):
+        InFeR().start(Now(model, model.start([0], CPU), {}, {}, seeds=[0]))
 
 
 def plain(network, k: int):

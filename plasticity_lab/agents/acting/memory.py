@@ -98,11 +98,14 @@ class Memory:
         if self.prioritised is not None:
             self.prioritised.clear()
 
-    def drawn(self, update: int) -> Index:
-        """The steps of an update, counted from 0. Raises EmptyMemory if a run has no step to learn from."""
+    def drawn(self, update: int, which: str = "") -> Index:
+        """The steps of an update, counted from 0. Raises EmptyMemory if a run has no step to learn from.
+
+        which: a word before the purpose of the draw, for further batches of the same update.
+        """
         if self.prioritised is not None:
-            return self.prioritised.drawn(self.seeds, self.size, update)
-        return drawn(self.ring, self.n_step, self.seeds, self.size, update)
+            return self.prioritised.drawn(self.seeds, self.size, update, which=which)
+        return drawn(self.ring, self.n_step, self.seeds, self.size, update, purpose=f"{which}replay")
 
     def batch(self, index: Index, device: torch.device) -> dict[str, Tensor]:
         """The batch for these steps: "x", "following" (K, P, D) in the body's dtype; "returns", "discount" (K, P);
@@ -117,6 +120,13 @@ class Memory:
             fill = ((0, 0), (0, missing))
             found = {name: np.pad(value, (*fill, (0, 0))[: value.ndim]) for name, value in found.items()}
         return _tensors(found, self._weight, device)
+
+    def second(self, update: int, device: torch.device) -> Tensor:
+        """The observations "x" of a second batch for an update, (K, P, D), drawn like the first under another key."""
+        index = self.drawn(update, "second ")
+        found = self.ring.observations(index)
+        x = np.pad(found.reshape(*found.shape[:2], -1), ((0, 0), (0, self.padded - self.size), (0, 0)))
+        return torch.from_numpy(x).to(device)
 
     def learned(self, index: Index, losses: Tensor) -> None:
         """Updates the priorities of these steps by their losses, (K, P)."""

@@ -20,7 +20,7 @@ from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.diagnostics.view import OBSERVED
 from plasticity_lab.environments.body import Body
-from plasticity_lab.interventions.intervention import EXAMPLES, OUTPUTS, TASK_BEGINS
+from plasticity_lab.interventions.intervention import EXAMPLES, OUTPUTS, SECOND_BATCH, TASK_BEGINS
 from plasticity_lab.interventions.reset_layers import ACTOR_AND_CRITIC
 from plasticity_lab.networks.model import Model
 from plasticity_lab.others import Others
@@ -45,7 +45,7 @@ class PPO(PPOSettings, Agent[BodyBenchmark, Bodies, PPOLearner]):
     """Proximal policy optimisation.  Source: Schulman et al. 2017, in the form of Dohare et al. 2024 by default."""
 
     learns = BodyBenchmark
-    provides = frozenset({ACTOR_AND_CRITIC, EXAMPLES, OUTPUTS, TASK_BEGINS, OBSERVED})
+    provides = frozenset({ACTOR_AND_CRITIC, EXAMPLES, OUTPUTS, SECOND_BATCH, TASK_BEGINS, OBSERVED})
     measures = PPO_MEASURES
     objects_to = frozenset({"optimizer"})
 
@@ -101,6 +101,7 @@ def cost_of(agent: PPOSettings, parts: Parts[BodyBenchmark], model: Model, resou
     widest = max(prod(body.observation) + 2 * body.actions for body in bodies)
     between = sum(prod(unit.produced) for unit in model.units)
     rollout = 4 * agent.steps * (2 * widest + NUMBERS_A_STEP) + 16 * agent.steps * agent.epochs
+    second = 8 * agent.steps * agent.epochs + 8 * size * (widest + between) if parts.second else 0
     return Cost(
         length=stages.total_steps,
         unit="environment steps",
@@ -108,11 +109,11 @@ def cost_of(agent: PPOSettings, parts: Parts[BodyBenchmark], model: Model, resou
         flops=6 * work * size + parts.operations(model.size, 2 * work * size),
         memory=(
             Share(
-                (BYTES_A_PARAMETER + 8 * parts.copies) * model.size,
+                (BYTES_A_PARAMETER + 8 * parts.copies) * model.size + 8 * parts.numbers,
                 f"the {model.size:,} parameters of its network",
                 "a smaller network.width",
             ),
-            Share(rollout + 8 * size * between, "its rollout", "a smaller agent.rollout"),
+            Share(rollout + second + 8 * size * between, "its rollout", "a smaller agent.rollout"),
         ),
         speed="ppo",
         rows=rollouts + parts.benchmark.tasks + stages.total_steps // STEPS_AN_EPISODE,

@@ -29,6 +29,7 @@ from plasticity_lab.agents.ppo.policy import log_probability
 from plasticity_lab.agents.ppo.rollout import Actor, likeliest
 from plasticity_lab.agents.ppo.settings import PPOSettings
 from plasticity_lab.agents.ppo.step import MEASURED, READS, Step, loss_of, step_of
+from plasticity_lab.agents.update import takes_second
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Segment, Stage
 from plasticity_lab.diagnostics.view import View
@@ -107,7 +108,7 @@ class PPOLearner(ActingLearner):
             structure=structure,
             kernels=kernels,
         )
-        step = step_of(self.network, body, agent.clip_value, agent.max_norm, kernels)
+        step = step_of(self.network, body, agent.clip_value, agent.max_norm, kernels, self.minibatches.updates)
         same = ("ppo step", structure, self.network.model.structure_key, body)
         self._steps[body] = Compiled(step, same, reads=READS) if self.compiled else step
 
@@ -121,7 +122,8 @@ class PPOLearner(ActingLearner):
             kept = {"x": seen.x, "action": seen.action}
             self._rollout = {name: torch.tensor(value).flatten(1, 2) for name, value in kept.items()}
         self.unstable |= ~seen.finite
-        common, each = self.minibatches.tables(seen, self.on_host, self.parts.init_seeds, chunk.first)
+        second, seeds = takes_second(self.network.intervention), self.parts.init_seeds
+        common, each = self.minibatches.tables(seen, self.on_host, seeds, chunk.first, second)
         if self.parts.observed:
             self._probe = probe_in(common, each, self.minibatches)
         self._learn(common, each)

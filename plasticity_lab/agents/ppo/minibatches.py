@@ -37,12 +37,13 @@ class Minibatches:
         return self.count * self.passes
 
     def tables(
-        self, seen: Transitions, settings: Mapping[str, Array], seeds: Sequence[int], first: int
+        self, seen: Transitions, settings: Mapping[str, Array], seeds: Sequence[int], first: int, second: bool = False
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Two dictionaries: inputs shared by all updates, and inputs with a row for each update.
 
         The first has "x" (K·R, D), "action" (K·R,) or (K·R, A), "old", "value", "target" (K·R,), "weight" (B,).
-        The second has "pick" (U, K, B), row numbers of the first; "advantage" (U, K, B).
+        The second has "pick" (U, K, B), row numbers of the first; "advantage" (U, K, B). If `second`, it also has
+        "second pick", row numbers of a second batch for each update: minibatches of other permutations.
         settings: "gamma" and "gae_lambda" (K,).
         first: steps of the run before the rollout.
         Sums over examples are computed here, in float64, run by run: inside a compiled update their last bits could
@@ -77,16 +78,22 @@ class Minibatches:
         if self.normalised == "minibatch":
             chosen = normalised(chosen)
         missing = ((0, 0), (0, 0), (0, self.padded - self.size))
-        rows = np.pad(picks, missing) + np.arange(runs)[None, :, None] * self.rows
         weights = np.pad(chosen, missing).astype(np.float32)
-        each = {"pick": torch.from_numpy(rows), "advantage": torch.from_numpy(weights)}
+        each = {"pick": self._rows(picks), "advantage": torch.from_numpy(weights)}
+        if second:
+            each["second pick"] = self._rows(self._picks(seeds, first, "second minibatches"))
         return common, each
 
-    def _picks(self, seeds: Sequence[int], first: int) -> NDArray[np.int64]:
+    def _rows(self, picks: NDArray[np.int64]) -> Tensor:
+        """Rows of each run's rollout (U, K, size) → rows of all rollouts together, padded (U, K, B)."""
+        padded = np.pad(picks, ((0, 0), (0, 0), (0, self.padded - self.size)))
+        return torch.from_numpy(padded + np.arange(picks.shape[1])[None, :, None] * self.rows)
+
+    def _picks(self, seeds: Sequence[int], first: int, purpose: str = "minibatches") -> NDArray[np.int64]:
         """Row numbers of each run's rollout for each minibatch, (U, K, size)."""
         picks = []
         for seed in seeds:
-            draw = host_stream(seed, "minibatches", first)
+            draw = host_stream(seed, purpose, first)
             orders = np.stack([draw.permutation(self.rows) for _ in range(self.passes)])
             picks.append(orders.reshape(self.updates, self.size))
         return np.stack(picks, axis=1)

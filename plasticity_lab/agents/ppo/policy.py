@@ -5,9 +5,10 @@ Legend: K runs, B examples, A actions to choose from, or numbers of an action.
 Sums over A are added one by one, so that the bits are the same in every pack, compiled or not.
 """
 
+import math
 from collections.abc import Mapping
 from functools import reduce
-from math import e, log, pi
+from math import e, pi
 
 import numpy as np
 import torch
@@ -16,11 +17,11 @@ from torch import Tensor
 
 from plasticity_lab.environments.body import Body
 from plasticity_lab.networks.network import Shapes
-from plasticity_lab.stacking.elementary import exp, log_softmax
+from plasticity_lab.stacking.elementary import exp, log, log_softmax
 
 Outputs = Mapping[str, Tensor]
-HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
-HALF_LOG_TWO_PI_E = 0.5 * log(2 * pi * e)
+HALF_LOG_TWO_PI = 0.5 * math.log(2 * pi)
+HALF_LOG_TWO_PI_E = 0.5 * math.log(2 * pi * e)
 
 
 def shapes_of(body: Body) -> Shapes:
@@ -53,6 +54,21 @@ def entropy(outputs: Outputs) -> Tensor:
         return _summed(outputs["log_std"] + HALF_LOG_TWO_PI_E)
     logs = log_softmax(outputs["policy"])
     return -_summed(exp(logs) * logs)
+
+
+def divergence(settings: Outputs, outputs: Outputs, reference: Outputs) -> Tensor:
+    """How far a policy is from a reference, (K, B); the gradient reaches `outputs` alone.
+
+    For continuous actions: the mean over an action's numbers of the squared difference of both means. For a choice
+    among actions: the cross-entropy −Σ p⁰ log(p + 1e-8), which is the reference's entropy if both are equal. settings:
+    the agent's; none is read.
+    Source: Tang et al. 2025, `reg_loss` in crl_dmc/crl_run_ppo_c_chain_dmc.py and `p_reg_loss` in
+        crl_gym_classic_control/basic_utils.py.
+    """
+    policy, fixed = outputs["policy"], reference["policy"].detach()
+    if "log_std" in outputs:
+        return _summed((policy - fixed) * (policy - fixed)) / policy.shape[-1]
+    return -_summed(exp(log_softmax(fixed)) * log(exp(log_softmax(policy)) + 1e-8))
 
 
 def _summed(values: Tensor) -> Tensor:

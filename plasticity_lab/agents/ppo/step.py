@@ -10,8 +10,18 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.agents.packed_network import PackedNetwork
-from plasticity_lab.agents.ppo.policy import entropy, log_probability
-from plasticity_lab.agents.update import Clip, Loss, LossOutput, TrainState, UpdateInputs, drawn, row_of, update_of
+from plasticity_lab.agents.ppo.policy import divergence, entropy, log_probability
+from plasticity_lab.agents.update import (
+    SECOND,
+    Clip,
+    Loss,
+    LossOutput,
+    TrainState,
+    UpdateInputs,
+    drawn,
+    row_of,
+    update_of,
+)
 from plasticity_lab.interventions.now import State
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.elementary import exp
@@ -57,7 +67,8 @@ def loss_of(model: Model, body: str, clip_value: bool) -> Loss:
         total = (policy_loss + value_weight * value_loss - entropy_weight * spread) * batch["weight"]
         outside = ((ratio - 1).abs() > clip).to(total.dtype)
         parts = (policy_loss, value_loss, spread, (ratio - 1) - change, outside)
-        return LossOutput(total, dict(zip(MEASURED, parts, strict=True)), hidden, batch["weight"], outputs)
+        measured = dict(zip(MEASURED, parts, strict=True))
+        return LossOutput(total, measured, hidden, batch["weight"], outputs, policy_loss)
 
     return loss
 
@@ -67,7 +78,14 @@ READS = (1, 2, 3, 4, 6)
 """Positions of the arguments that a step does not change."""
 
 
-def step_of(network: PackedNetwork, body: str, clip_value: bool, max_norm: float | None, kernels: bool = False) -> Step:
+def step_of(
+    network: PackedNetwork,
+    body: str,
+    clip_value: bool,
+    max_norm: float | None,
+    kernels: bool = False,
+    in_round: int = 1,
+) -> Step:
     """The step as a function of tensors alone. It changes parameters and moments in place and returns the
     intervention's next state.
 
@@ -80,11 +98,13 @@ def step_of(network: PackedNetwork, body: str, clip_value: bool, max_norm: float
     measured: (U, Q, K, B), which it writes.
     at (1,): the index of the update among the U.
 
-    kernels: whether our own kernels compute linear layers.
+    kernels: whether our own kernels compute linear layers. in_round: U.
     """
     model = network.model
     loss = loss_of(model, body, clip_value)
-    update = update_of(model, loss, network.optimizer, network.intervention, _clip(max_norm), kernels, "x", body)
+    update = update_of(
+        model, loss, network.optimizer, network.intervention, _clip(max_norm), kernels, "x", body, divergence, in_round
+    )
 
     def step(
         train_state: TrainState,
@@ -103,6 +123,9 @@ def step_of(network: PackedNetwork, body: str, clip_value: bool, max_norm: float
             if name != "weight"
         }
         batch |= {"advantage": now["advantage"], "weight": common["weight"]}
+        if "second pick" in now:
+            x, pick = common["x"], now["second pick"]
+            batch[SECOND] = x.index_select(0, pick.flatten()).unflatten(0, pick.shape)
         batch |= drawn(model, keys, now["updates"], pick_KB.shape[1], body)
         state, own = update(train_state, UpdateInputs(settings, keys["intervention"], now["updates"], now), batch)
         measured.index_copy_(0, at, torch.stack([own[name] for name in MEASURED]).unsqueeze(0))

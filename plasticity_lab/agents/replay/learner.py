@@ -17,6 +17,7 @@ from plasticity_lab.agents.supervised.images import Pixels, laid_out
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.score import indices
 from plasticity_lab.agents.supervised.tables import Tables, aligned_batches
+from plasticity_lab.agents.update import SECOND, takes_second
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.networks.model import Model
@@ -55,7 +56,7 @@ class GroupsLearner(SupervisedLearner):
         self.images = torch.from_numpy(self.pixels.as_they_lie(flat)).to(device)  # (1, all, D)
         # For the current task: indices of its images in the set, the memory, and an epoch's replayed images.
         self.images_KN = self.memory_KM = np.zeros((self.runs, 0), np.int64)
-        self._replays: tuple[int, NDArray[np.int64]] = -1, self.memory_KM
+        self._replays: dict[str, tuple[int, NDArray[np.int64]]] = {}
 
     def begin(self, task: Task, fresh: bool) -> None:
         """Finds the task's images in the set, and the memory of earlier tasks."""
@@ -63,7 +64,7 @@ class GroupsLearner(SupervisedLearner):
         self.images_KN = np.stack([lesson.images for lesson in task.lessons])
         self.labels = torch.from_numpy(self.image_set.train_labels[self.images_KN]).to(self.device)
         self.memory_KM = self._memory(task.position)
-        self._replays = -1, self.memory_KM
+        self._replays = {}
         self.network.expect(task.benchmark.steps_of(task.position), task.benchmark.total_steps)
         if fresh:
             self.network.begin_task(task.position, self._coming(task))
@@ -92,6 +93,9 @@ class GroupsLearner(SupervisedLearner):
         return {"final_accuracy": among_all, "masked_accuracy": among_own}
 
     def _tables(self, chunk: Chunk, corrections: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        if takes_second(self.network.intervention):
+            drawn = self.second.of(chunk), self.images_KN, self._replayed(chunk, "second replay")
+            corrections = {**corrections, SECOND: self.tables.on_device(self.tables.indices(*drawn))}
         return self.tables.mixed(chunk, self.images_KN, self._replayed(chunk), self.image_set.train_labels, corrections)
 
     def _memory(self, position: int) -> NDArray[np.int64]:
@@ -104,21 +108,21 @@ class GroupsLearner(SupervisedLearner):
         ]
         return remembered(tasks, self.memory, self.per_task, self.own_seeds)
 
-    def _replayed(self, chunk: Chunk) -> NDArray[np.int64]:
+    def _replayed(self, chunk: Chunk, purpose: str = "replay") -> NDArray[np.int64]:
         """The images that the chunk's steps replay, (K, S, R). They are drawn per epoch, so they do not depend on its
         chunks.
         """
         benchmark = self.benchmark
         batches = benchmark.batches_of(chunk.task)
-        if self._replays[0] != chunk.epoch:
+        if self._replays.get(purpose, (-1,))[0] != chunk.epoch:
             there = self.memory_KM.shape[1]
             draws = [
-                memory[drawn(there, self.replayed, batches, host_stream(seed, "replay", chunk.epoch))]
+                memory[drawn(there, self.replayed, batches, host_stream(seed, purpose, chunk.epoch))]
                 for seed, memory in zip(self.own_seeds, self.memory_KM, strict=True)
             ]
-            self._replays = chunk.epoch, np.stack(draws)
+            self._replays[purpose] = chunk.epoch, np.stack(draws)
         within = (chunk.first - benchmark.steps_before(chunk.task)) % batches
-        return self._replays[1][:, within : within + chunk.steps]
+        return self._replays[purpose][1][:, within : within + chunk.steps]
 
     def _own_classes(self, task: Task) -> Tensor:
         """Whether each class is in the task's group, (K, O)."""
@@ -249,22 +253,30 @@ class MixedTables(Tables):
         replayed: indices of the replayed images in the set.
         labels: labels of the set.
         """
-        batches_KSA, there_SA = aligned_batches(chunk)
-        arriving_KSA = np.take_along_axis(images_KN, batches_KSA.reshape(len(images_KN), -1), axis=1)
-        empty = self.behind - replayed_KSR.shape[2]
-        behind_KSR = np.pad(replayed_KSR, ((0, 0), (0, 0), (0, empty)))
-        images_KSB = np.concatenate([arriving_KSA.reshape(batches_KSA.shape), behind_KSR], axis=2)
+        images_KSB, there_SA = self.indices(chunk, images_KN, replayed_KSR), aligned_batches(chunk)[1]
         behind_SR = np.broadcast_to(np.arange(self.behind) < replayed_KSR.shape[2], (chunk.steps, self.behind))
         self.there_SB = np.concatenate([there_SA, behind_SR], axis=1)
         weights_SB = (self.there_SB / self.there_SB.sum(axis=1, keepdims=True)).astype(np.float32)
         tables = {
-            "images": torch.from_numpy(images_KSB.swapaxes(0, 1)).to(self.device),
-            "labels": torch.from_numpy(labels[images_KSB].swapaxes(0, 1)).to(self.device),
+            "images": self.on_device(images_KSB),
+            "labels": self.on_device(labels[images_KSB]),
             "weights": torch.from_numpy(weights_SB).to(self.device),
             "position": torch.arange(chunk.first, chunk.first + chunk.steps, device=self.device),
             **corrections,
         }
         return {name: self._filled(values) for name, values in tables.items()}
+
+    def indices(self, chunk: Chunk, images_KN: Indices, replayed_KSR: Indices) -> Indices:
+        """The images of each step in the set, (K, S, B); the arguments as in `mixed`."""
+        batches_KSA = aligned_batches(chunk)[0]
+        arriving_KSA = np.take_along_axis(images_KN, batches_KSA.reshape(len(images_KN), -1), axis=1)
+        empty = self.behind - replayed_KSR.shape[2]
+        behind_KSR = np.pad(replayed_KSR, ((0, 0), (0, 0), (0, empty)))
+        return np.concatenate([arriving_KSA.reshape(batches_KSA.shape), behind_KSR], axis=2)
+
+    def on_device(self, values_KSB: Indices) -> Tensor:
+        """(K, S, B) → (S, K, B)."""
+        return torch.from_numpy(values_KSB.swapaxes(0, 1)).to(self.device)
 
     def rows_of(self, chunk: Chunk) -> Rows:
         """Means over each step's images, (S, K): "accuracy" over arriving images, "loss" over arriving and replayed

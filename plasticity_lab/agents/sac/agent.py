@@ -132,7 +132,7 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
         batch = 4 * aligned(self.batch) * (4 * (prod(body.observation) + body.actions) + 3 * between)
         memory = (
             Share(
-                (BYTES_A_PARAMETER + 8 * parts.copies) * size,
+                (BYTES_A_PARAMETER + 8 * parts.copies) * size + 8 * len(models) * parts.numbers,
                 f"the {size:,} parameters of its networks and the critics' targets",
                 "a smaller network.width" if apart else "a smaller network.channels",
             ),

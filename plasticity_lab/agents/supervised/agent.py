@@ -14,7 +14,7 @@ from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import Stream
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.diagnostics.view import HELD_OUT, OBSERVED
-from plasticity_lab.interventions.intervention import COMING, EXAMPLES, OUTPUTS, TASK_BEGINS
+from plasticity_lab.interventions.intervention import COMING, EXAMPLES, OUTPUTS, SECOND_BATCH, TASK_BEGINS
 from plasticity_lab.networks.model import Model
 from plasticity_lab.perturbations.perturbation import EPOCHS
 from plasticity_lab.records.classifier import CLASSIFIER
@@ -25,7 +25,7 @@ class Supervised(Agent[LabelledBenchmark, ImageSet, SupervisedLearner]):
 
     measures = CLASSIFIER
     learns = LabelledBenchmark
-    provides = frozenset({COMING, EXAMPLES, OUTPUTS, TASK_BEGINS, OBSERVED, HELD_OUT, EPOCHS})
+    provides = frozenset({COMING, EXAMPLES, OUTPUTS, SECOND_BATCH, TASK_BEGINS, OBSERVED, HELD_OUT, EPOCHS})
 
     def model(self, parts: Parts[LabelledBenchmark], resource: ImageSet) -> Model:
         """The model from an image to "logits", a number for each class of the benchmark."""

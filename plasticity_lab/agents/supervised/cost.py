@@ -36,7 +36,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
         flops=flops_of(model, benchmark.batch_size) + parts.operations(model.size, 2 * work * benchmark.batch_size),
         memory=(
             Share(
-                (BYTES_A_PARAMETER + 4 * parts.copies) * model.size,
+                (BYTES_A_PARAMETER + 4 * parts.copies) * model.size + 4 * parts.numbers,
                 f"the {model.size:,} parameters of its network",
                 "a smaller network.width",
             ),

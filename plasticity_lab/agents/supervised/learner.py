@@ -23,7 +23,8 @@ from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for
 from plasticity_lab.agents.supervised.perturbed import Perturbed
 from plasticity_lab.agents.supervised.score import AT_ONCE, HeldOut, HeldOutUnmoved, indices, score_of
 from plasticity_lab.agents.supervised.step import READS, cross_entropy_of, log_likelihood, step_of
-from plasticity_lab.agents.supervised.tables import Tables
+from plasticity_lab.agents.supervised.tables import SecondBatches, Tables, aligned_batches
+from plasticity_lab.agents.update import SECOND, takes_second
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Stream, Task
 from plasticity_lab.data.image_set import ImageSet
@@ -68,6 +69,7 @@ class SupervisedLearner:
         of_score = "supervised score", *self.same
         self.score = Compiled(score, of_score, reads=range(7)) if compiled else score
         self.tables = Tables(min(CHUNK_STEPS, benchmark.max_batches), self.runs, benchmark.batch_size, device)
+        self.second = SecondBatches(benchmark, self.stream_seeds)
         self.size, self.facts = model.size, {"classes": benchmark.outputs(image_set)}
         perturbation = parts.perturbation
         self.perturbed = None if perturbation is None else Perturbed(perturbation, benchmark, device)
@@ -173,6 +175,9 @@ class SupervisedLearner:
 
     def _tables(self, chunk: Chunk, corrections: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """The tables that the chunk's steps read."""
+        if takes_second(self.network.intervention):
+            second = torch.from_numpy(aligned_batches(self.second.of(chunk))[0]).to(self.device)
+            corrections = {**corrections, SECOND: (second + self.offsets.view(-1, 1, 1)).transpose(0, 1)}
         return self.tables.of(chunk, self.labels.expand(self.runs, -1), self.offsets, corrections)
 
     def _take(self, tables: Mapping[str, Tensor], rows: Iterable[Tensor]) -> None:

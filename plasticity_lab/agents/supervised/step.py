@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from torch import Tensor
 
 from plasticity_lab.agents.supervised.images import Pixels
-from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, drawn, row_of, update_of
+from plasticity_lab.agents.update import SECOND, Loss, LossOutput, TrainState, UpdateInputs, drawn, row_of, update_of
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.interventions.now import State
 from plasticity_lab.networks.model import Model
-from plasticity_lab.stacking.elementary import log_softmax_at
+from plasticity_lab.stacking.elementary import exp, log_softmax, log_softmax_at, summed_last
 from plasticity_lab.stacking.optimizer import Optimizer
 
 Tensors = Mapping[str, Tensor]
@@ -24,6 +24,15 @@ READS = (1, 2, 3, 4, 6)
 def log_likelihood(outputs: Tensors, labels: Tensor) -> Tensor:
     """The log-likelihood of each label (K, B) given the "logits" (K, B, O): (K, B)."""
     return log_softmax_at(outputs["logits"], labels)
+
+
+def divergence(settings: Tensors, outputs: Tensors, reference: Tensors) -> Tensor:
+    """The cross-entropy of the classes' probabilities with a reference's, (K, B); the gradient reaches `outputs` alone.
+
+    It is the reference's entropy if both are equal. settings: the agent's; none is read.
+    """
+    shares = exp(log_softmax(reference["logits"].detach()))
+    return -summed_last(shares * log_softmax(outputs["logits"]))
 
 
 def cross_entropy_of(model: Model) -> Loss:
@@ -45,7 +54,12 @@ def cross_entropy_of(model: Model) -> Loss:
         loss_KB = -log_likelihood(outputs, batch["labels"])
         right_KB = outputs["logits"].argmax(dim=-1) == batch["labels"]
         return LossOutput(
-            loss_KB * batch["weights"], {"loss": loss_KB, "right": right_KB}, hidden, batch["weights"], outputs
+            loss_KB * batch["weights"],
+            {"loss": loss_KB, "right": right_KB},
+            hidden,
+            batch["weights"],
+            outputs,
+            loss_KB,
         )
 
     return cross_entropy
@@ -62,11 +76,23 @@ def step_of(
     keys: keys of random numbers, purpose → (K, 2).
     images: (R, D) uint8.
     tables: a row for each step of the chunk: "images" (S, K, B) into R, "labels" (S, K, B), "weights" (S, B),
-        "position" (S,) earlier steps of the run, in a perturbed run "factor" (S,), and the optimizer's corrections.
+        "position" (S,) earlier steps of the run, in a perturbed run "factor" (S,), and the optimizer's corrections. If
+        the intervention requires a second batch, also `SECOND` (S, K, B) into R.
     measured: "loss" and "right" (S, K, B), which it writes.
     at (1,): the index of the step among the S.
     """
-    update = update_of(model, cross_entropy_of(model), optimizer, intervention, kernels=kernels, examples="x")
+    update = update_of(
+        model,
+        cross_entropy_of(model),
+        optimizer,
+        intervention,
+        kernels=kernels,
+        examples="x",
+        divergence=divergence,
+    )
+
+    def inputs_of(images_RD: Tensor, at_KB: Tensor) -> Tensor:
+        return pixels.scaled(images_RD.index_select(0, at_KB.flatten()).view(*at_KB.shape, -1))
 
     def step(
         train_state: TrainState,
@@ -79,8 +105,8 @@ def step_of(
     ) -> State:
         now = row_of(tables, at)
         batch_KB = now["images"]
-        x_KBD = pixels.scaled(images_RD.index_select(0, batch_KB.flatten()).view(*batch_KB.shape, -1))
-        batch = {"x": x_KBD, "labels": now["labels"], "weights": now["weights"]}
+        batch = {"x": inputs_of(images_RD, batch_KB), "labels": now["labels"], "weights": now["weights"]}
+        batch |= {SECOND: inputs_of(images_RD, now[SECOND])} if SECOND in now else {}
         batch |= {"factor": now["factor"]} if "factor" in now else {}
         batch |= drawn(model, keys, now["position"], batch_KB.shape[1])
         state, own = update(train_state, UpdateInputs(settings, keys["intervention"], now["position"], now), batch)

@@ -3,14 +3,17 @@
 Legend: K runs, S rows (the most steps of a chunk), B examples of a batch, rounded up to a multiple of 4.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import Chunk
+from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.rows import Rows
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -65,6 +68,29 @@ class Tables:
         full = torch.zeros((self.rows, *values.shape[1:]), dtype=values.dtype, device=self.device)
         full[: len(values)] = values
         return full
+
+
+class SecondBatches:
+    """The second batch of each step: images of another shuffle of the same task, a new one in each epoch.
+
+    seeds: the runs' stream_seeds.
+    """
+
+    def __init__(self, benchmark: LabelledBenchmark, seeds: Sequence[int]) -> None:
+        self.benchmark, self.seeds = benchmark, seeds
+        self._epoch, self._images_KSB = -1, np.zeros((len(seeds), 0, 0), np.int64)
+
+    def of(self, chunk: Chunk) -> Chunk:
+        """The chunk with other images, drawn by epoch, so that they do not depend on its chunks."""
+        benchmark, task = self.benchmark, chunk.task
+        size, batches, there = benchmark.batch_size, benchmark.batches_of(task), benchmark.images_of(task)
+        if chunk.epoch != self._epoch:
+            images = np.zeros((len(self.seeds), batches * size), np.int64)
+            for row, seed in zip(images, self.seeds, strict=True):
+                row[:there] = host_stream(seed, "second batch", chunk.epoch).permutation(there)
+            self._epoch, self._images_KSB = chunk.epoch, images.reshape(len(images), batches, size)
+        within = (chunk.first - benchmark.steps_before(task)) % batches
+        return replace(chunk, images=self._images_KSB[:, within : within + chunk.steps])
 
 
 def aligned_batches(chunk: Chunk) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

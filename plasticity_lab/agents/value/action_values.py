@@ -42,7 +42,7 @@ class ActionValues:
         return Shapes(observation, {"q": self.actions * each}, noise=noise)
 
     def of_all(self, outputs: Outputs, settings: AgentSettings) -> Tensor:
-        """The value of every action, (K, B, A), without a gradient.  settings: the agent's, name → (K,)."""
+        """The value of every action, (K, B, A).  settings: the agent's, name → (K,)."""
         numbers = self._of_all(outputs)
         if not self.atoms:
             return numbers[..., 0]
@@ -71,6 +71,14 @@ class ActionValues:
     def all_distributions(self, outputs: Outputs) -> Tensor:
         """The probabilities of every action's atoms, (K, B, A, Z)."""
         return exp(log_softmax(self._of_all(outputs)))
+
+    def divergence(self, settings: AgentSettings, outputs: Outputs, reference: Outputs) -> Tensor:
+        """The mean over the actions of the squared difference of both values, (K, B); the gradient reaches `outputs`.
+
+        Source: Tang et al. 2025, `reg_loss` in crl_minatar/agents/double_dqn_c_chain.py; a distribution has its mean.
+        """
+        change = self.of_all(outputs, settings) - self.of_all(reference, settings).detach()
+        return reduce(torch.add, (change * change).unbind(2)) / self.actions
 
     def support(self, settings: AgentSettings) -> Tensor:
         """The returns of the atoms, (K, Z)."""

@@ -20,7 +20,7 @@ from plasticity_lab.agents.value.targets.target import VALUES
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import SegmentedTasks
 from plasticity_lab.diagnostics.view import OBSERVED
-from plasticity_lab.interventions.intervention import OUTPUTS, TASK_BEGINS
+from plasticity_lab.interventions.intervention import OUTPUTS, SECOND_BATCH, TASK_BEGINS
 from plasticity_lab.networks.model import Model
 from plasticity_lab.others import Others
 from plasticity_lab.stacking.run_axis import aligned
@@ -49,7 +49,7 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
     """
 
     learns = BodyBenchmark
-    provides = frozenset({OUTPUTS, TASK_BEGINS, OBSERVED, VALUES})
+    provides = frozenset({OUTPUTS, SECOND_BATCH, TASK_BEGINS, OBSERVED, VALUES})
     measures = VALUE_MEASURES
     objects_to = frozenset({"benchmark"})
 
@@ -97,9 +97,11 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
         operations, rows, numbers = self._operations(parts, model), aligned(self.batch), prod(body.observation)
         between = sum(prod(unit.produced) for unit in model.units)
         batch = 2 * rows * numbers * np.dtype(body.dtype).itemsize + 4 * rows * (2 * numbers + 3 * between)
+        if parts.second:
+            batch += rows * numbers * np.dtype(body.dtype).itemsize + 4 * rows * (numbers + 3 * between)
         memory = (
             Share(
-                (BYTES_A_PARAMETER + 8 * parts.copies) * model.size,
+                (BYTES_A_PARAMETER + 8 * parts.copies) * model.size + 8 * parts.numbers,
                 f"the {model.size:,} parameters of its network and its target's",
                 "a smaller network.width",
             ),

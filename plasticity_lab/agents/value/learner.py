@@ -25,6 +25,7 @@ from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.update import SECOND, takes_second
 from plasticity_lab.agents.value.acting import Actor, epsilon_greedy, exploring
 from plasticity_lab.agents.value.settings import ValueSettings
 from plasticity_lab.agents.value.step import MEASURED, READS, TARGET, TARGET_NOISE, loss_of, step_of, targets_of
@@ -112,6 +113,8 @@ class ValueLearner(LearnerWithMemory):
         network, measured, number = self.network, self.measured, len(self.epsilons)
         index = self.memory.drawn(network.updates)
         batch = self.memory.batch(index, self.device)
+        if takes_second(network.intervention):
+            batch[SECOND] = self.memory.second(network.updates, self.device)
         network.kept = self.step(
             network.train_state, self.target.parameters, network.settings, self.keys, batch, self._rows,
             measured.tensor, measured.at[number],

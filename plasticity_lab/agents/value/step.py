@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.agents.packed_network import PackedNetwork
-from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, drawn, row_of, update_of
+from plasticity_lab.agents.update import SECOND, Loss, LossOutput, TrainState, UpdateInputs, drawn, row_of, update_of
 from plasticity_lab.agents.value.action_values import ActionValues
 from plasticity_lab.agents.value.targets.inputs import (
     ONLINE_NEXT,
@@ -57,7 +57,8 @@ def loss_of(model: Model, body: str, action_values: ActionValues) -> Loss:
         total = error * batch["weight"]
         if "importance" in batch:
             total = total * batch["importance"]
-        return LossOutput(total, dict(zip(MEASURED, (error, q), strict=True)), hidden, batch["weight"], outputs)
+        measured = dict(zip(MEASURED, (error, q), strict=True))
+        return LossOutput(total, measured, hidden, batch["weight"], outputs, error)
 
     return loss
 
@@ -126,7 +127,7 @@ def step_of(
     settings: part → name → (K,); the part `TARGET` has the target's.
     keys: keys of random numbers, purpose → (K, 2).
     batch: "x" and "following" (K, B, D), "action", "returns" and "discount" (K, B), "weight" (B,) and optionally
-        "importance" (K, B), as in `loss_of` and `targets_of`.
+        "importance" (K, B), as in `loss_of` and `targets_of`; and `SECOND` (K, B, D) if the intervention requires it.
     rows: the optimizer's corrections and "updates" (number of earlier updates), with a row for each of the U.
     measured: (U, Q, K, B), which it writes.
     at (1,): the index of the update among the U.
@@ -138,7 +139,10 @@ def step_of(
     """
     model, of_targets = network.model, network.model.with_noise_scope("batch")
     loss = loss_of(model, body, action_values)
-    update = update_of(model, loss, network.optimizer, network.intervention, kernels=kernels, examples="x", body=body)
+    update = update_of(
+        model, loss, network.optimizer, network.intervention, kernels=kernels, examples="x", body=body,
+        divergence=action_values.divergence,
+    )  # fmt: skip
     targets = targets_of(of_targets, body, action_values, target, kernels)
 
     def step(
@@ -156,7 +160,7 @@ def step_of(
         if count := of_targets.noise(examples, body):
             noise = uniforms(keys[TARGET_NOISE], now["updates"], count)
         learn = {
-            **{name: batch[name] for name in ("x", "action", "weight", "importance") if name in batch},
+            **{name: batch[name] for name in ("x", "action", "weight", "importance", SECOND) if name in batch},
             "target": targets(train_state.parameters, behind, settings, batch, noise),
             **drawn(model, keys, now["updates"], examples, body),
         }
