@@ -40,7 +40,7 @@ class LossOutput(NamedTuple):
         losses. The update adds those losses to the total.
     weights: weights of the batch's rows, (B,), as in `Now.weights`; None if all rows are examples.
     outputs: the network's outputs for the batch, name → (K, B, O), for interventions that watch them.
-    each: the loss of each example without its weight, (K, B), for the same interventions: of an actor, the policy's.
+    each: the loss of each example without its weight, (K, B), for the same interventions; for an actor the policy's.
     """
 
     total: Tensor

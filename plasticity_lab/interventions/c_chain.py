@@ -28,8 +28,8 @@ SMALLEST = 1e-8
 class CChain(Intervention):
     """c · the mean over a second batch of D(f_θ(x'), f_θ'(x')), per run, in the loss; θ' is θ before its last update.
 
-    D is the agent's divergence (`Now.divergence`). c = max(strength · |L| / (D + 1e-8), least), in which |L| and D are
-    means over a window of the last rounds: L is the mean loss of a batch (of an actor, the policy's), and a round has
+    D is the agent's divergence (`Now.divergence`). c = max(strength · |L| / (D + 1e-8), least). Here |L| and D are
+    means over a window of the last rounds: L is the mean loss of a batch (for an actor, the policy's), and a round has
     all updates that learn from the same data. In the first rounds c is `initial`. With a strength of 0 c is always 0.
     Both networks are in evaluation mode: a randomised activation has its mean slope.
 
@@ -63,7 +63,7 @@ class CChain(Intervention):
         self.numbers = 2 * self.window
 
     def objection(self, others: Others) -> str | None:
-        """Beside a fresh network for each task, the previous network must begin again too."""
+        """With a fresh network for each task, the previous network must begin again too."""
         if self.per_task != "all" and restarts(others):
             return (
                 "a task's fresh network would be kept near the network of the task before; with its per_task=all it "
@@ -102,7 +102,7 @@ class CChain(Intervention):
         return Penalty(coefficient_K * each_KB.sum(dim=1), noted)
 
     def after_step(self, now: Now) -> State:
-        """The update's losses enter the window, whose entries change in place."""
+        """The update's losses enter the window; its entries change in place."""
         state, position = now.state, _position(now)
         begins = position == 0
         # A round that is skipped as a whole has no divergence.

@@ -21,7 +21,8 @@ from tests.helpers.sweeps import trained as trained_by_command
 pytestmark = pytest.mark.sample(2)
 
 SAME_NAME = ("activation", "agent", "benchmark", "intervention", "network", "optimizer", "perturbation", "target")
-RECIPES = {name: name for name in SAME_NAME} | {"change": "intervention", "diagnostic": "diagnostics"}
+OTHERS = {"change": "intervention", "diagnostic": "diagnostics", "second_network": "intervention"}
+RECIPES = {name: name for name in SAME_NAME} | OTHERS
 """The pages, and the groups whose options they add."""
 
 

@@ -67,7 +67,7 @@ def loss_of(model: Model, body: str, clip_value: bool) -> Loss:
         total = (policy_loss + value_weight * value_loss - entropy_weight * spread) * batch["weight"]
         outside = ((ratio - 1).abs() > clip).to(total.dtype)
         parts = (policy_loss, value_loss, spread, (ratio - 1) - change, outside)
-        measured = dict(zip(MEASURED, parts, strict=True))
+        measured: dict[str, Tensor] = dict(zip(MEASURED, parts, strict=True))
         return LossOutput(total, measured, hidden, batch["weight"], outputs, policy_loss)
 
     return loss

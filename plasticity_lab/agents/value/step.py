@@ -57,7 +57,7 @@ def loss_of(model: Model, body: str, action_values: ActionValues) -> Loss:
         total = error * batch["weight"]
         if "importance" in batch:
             total = total * batch["importance"]
-        measured = dict(zip(MEASURED, (error, q), strict=True))
+        measured: dict[str, Tensor] = dict(zip(MEASURED, (error, q), strict=True))
         return LossOutput(total, measured, hidden, batch["weight"], outputs, error)
 
     return loss
