@@ -141,8 +141,7 @@ def update_of(
         hidden = _activations(model, output) if intervention.watches_units else {}
         rows = {} if output.weights is None else {"weights": output.weights}
         layer_inputs = layered.given if isinstance(layered, ThroughKernels) else {}
-        term = noting(intervention.penalty(now))
-        total = output.total.sum() + term.total.sum()
+        total = output.total.sum() + (term := noting(intervention.penalty(now))).total.sum()
         for name in model.losses:
             total = total + output.hidden[name].sum()
         return total, (output.measured, hidden, rows, layer_inputs, term.noted)

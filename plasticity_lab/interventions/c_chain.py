@@ -44,6 +44,7 @@ class CChain(Intervention):
     needs_before = True
     leaves_parameters = True
     forwards = 4  # a pass of the previous network, and a pass with its gradient
+    operations = 10  # the copy of the parameters, like Hare and Tortoise's
     copies = 2  # the previous network, and the one before the optimizer's step
     columns: ClassVar = (
         Column(Measure("coefficient", "Weight c of C-CHAIN's term", short="c"), "coefficient", {"task": "value"}),

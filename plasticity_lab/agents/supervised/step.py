@@ -91,9 +91,6 @@ def step_of(
         divergence=divergence,
     )
 
-    def inputs_of(images_RD: Tensor, at_KB: Tensor) -> Tensor:
-        return pixels.scaled(images_RD.index_select(0, at_KB.flatten()).view(*at_KB.shape, -1))
-
     def step(
         train_state: TrainState,
         settings: Mapping[str, Tensors],
@@ -105,8 +102,11 @@ def step_of(
     ) -> State:
         now = row_of(tables, at)
         batch_KB = now["images"]
-        batch = {"x": inputs_of(images_RD, batch_KB), "labels": now["labels"], "weights": now["weights"]}
-        batch |= {SECOND: inputs_of(images_RD, now[SECOND])} if SECOND in now else {}
+        x_KBD = pixels.scaled(images_RD.index_select(0, batch_KB.flatten()).view(*batch_KB.shape, -1))
+        batch = {"x": x_KBD, "labels": now["labels"], "weights": now["weights"]}
+        if (second_KB := now.get(SECOND)) is not None:
+            flat = images_RD.index_select(0, second_KB.flatten())
+            batch[SECOND] = pixels.scaled(flat.view(*second_KB.shape, -1))
         batch |= {"factor": now["factor"]} if "factor" in now else {}
         batch |= drawn(model, keys, now["position"], batch_KB.shape[1])
         state, own = update(train_state, UpdateInputs(settings, keys["intervention"], now["position"], now), batch)
