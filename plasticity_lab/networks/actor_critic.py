@@ -88,7 +88,7 @@ class ActorCritic(InHalves):
     ) -> dict[str, Tensor]:
         """(K, B, D) → the environment's outputs, name → (K, B, O).
 
-        The same numbers as `features` and `head_outputs`, but one trunk after the other: randomised activations draw
+        The same numbers as `head_inputs` and `head_outputs`, but one trunk after the other: randomised activations draw
         their slopes in this order.
         """
         passed = _passing(design, parameters, activate)
@@ -100,7 +100,7 @@ class ActorCritic(InHalves):
                 behind[trunk] = passed(f"{trunk}{number + 1}", behind[trunk])
         return self._answers(design, passed, behind, body)
 
-    def features(
+    def head_inputs(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
         """(K, B, D) → the values behind all layers of each trunk except the last, trunk → (K, B, D)."""

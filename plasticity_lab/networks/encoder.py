@@ -95,7 +95,7 @@ class Encoder(InHalves):
 
         return fitted(activation, lambda: self._of_widths(shapes, self.widths, self.hidden, 1), trimmed)
 
-    def features(
+    def head_inputs(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> Tensor:
         """Pixels, channel by channel (K, B, C·H·W) → the feature map, or its tokens if the head takes tokens."""

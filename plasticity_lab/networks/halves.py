@@ -50,10 +50,10 @@ class Names(NamedTuple):
 class InHalves(Network):
     """A network with a forward pass in two halves: features, and a head from them to the outputs.
 
-    A subclass writes `features`, `head_outputs` and `head_names` instead of `forward`.
+    A subclass writes `head_inputs`, `head_outputs` and `head_names` instead of `forward`.
     """
 
-    def features(
+    def head_inputs(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> Features:
         """Inputs (K, B, D) → the features."""
@@ -73,7 +73,7 @@ class InHalves(Network):
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
         """(K, B, D) → the outputs, name → (K, B, O)."""
-        features = self.features(design, parameters, x_KBD, activate, body)
+        features = self.head_inputs(design, parameters, x_KBD, activate, body)
         return self.head_outputs(design, parameters, features, activate, body)
 
 
@@ -144,7 +144,7 @@ class Halves:
 
         by: the name of the frozen copy with the parameters to use, for those that it holds; empty: learned ones.
         """
-        return self._network.features(self._design, self._values(by), x_KBD, self._activated(by), self._body)
+        return self._network.head_inputs(self._design, self._values(by), x_KBD, self._activated(by), self._body)
 
     def head(self, features: Features, by: str = LIVE) -> dict[str, Tensor]:
         """The outputs of the head, name → (K, B, O).  by: see `features`."""

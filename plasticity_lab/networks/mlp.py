@@ -52,7 +52,7 @@ class MLP(InHalves):
 
         return fitted(activation, lambda: of_width(self.width, 1), trimmed)
 
-    def features(
+    def head_inputs(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> Tensor:
         """The input → the values behind all hidden layers except the last, (K, B, D)."""

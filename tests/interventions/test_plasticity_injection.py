@@ -9,6 +9,7 @@ from plasticity_lab.assembly import assembled
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.plasticity_injection import PlasticityInjection
 from plasticity_lab.networks.mlp import MLP
+from plasticity_lab.networks.traced import Traced
 from plasticity_lab.records.rows import Position
 from tests.agents.ppo.packs import BOTH, there_are
 from tests.agents.sac.packs import SMALL as SAC
@@ -30,6 +31,16 @@ def pack(*at: float, **how) -> list:
     """Runs that are injected after so many updates, one of each seed."""
     slopes, chosen = {"scope": "layer"}, [(INJECTION, {"at": own}) for own in at]
     return [run(seed, "prelu", slopes, intervention=own, **STREAM | how) for seed, own in enumerate(chosen)]
+
+
+class OfTwo(Traced):
+    called = "of_two"
+
+    def __init__(self) -> None:
+        super().__init__([12])
+
+    def features(self, steps, x):
+        return steps.activate(steps.conv("conv1", x, 4, 3))
 
 
 def relu(x: np.ndarray) -> np.ndarray:
@@ -188,3 +199,15 @@ def test_under_agents_a_packed_run_equals_the_run_alone_and_resumed(monkeypatch,
 def test_networks_and_heads_that_cannot_be_copied_are_refused(words, said):
     with pytest.raises(ConfigError, match=said):
         runs_of(*words, "intervention=plasticity_injection")
+
+
+def test_a_network_from_the_recipe_can_be_injected():
+    """A `Traced` network: its halves are an encoder's."""
+    model = classifier(OfTwo().changed(PlasticityInjection()), [ReLU()], (1, 8, 8), 10)
+    parameters = model.start([0], CPU)
+    assert {name for name in parameters if name.startswith("frozen.fresh.")} == {
+        f"frozen.fresh.{layer}.{part}" for layer in ("hidden1", "output") for part in ("weight", "bias")
+    }
+    x = torch.rand(1, 4, 64, generator=torch.Generator().manual_seed(1))
+    plain, _ = logits(classifier(OfTwo(), [ReLU()], (1, 8, 8), 10), parameters, {}, x, None)
+    assert torch.equal(logits(model, parameters, {}, x, None)[0], plain)
