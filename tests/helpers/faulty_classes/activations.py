@@ -97,7 +97,7 @@ class EachFinite(Activation):
 
     def __call__(self, x, site):
         finite = torch.isfinite(x).flatten(1).all(dim=1)
-        return torch.where(along_run_axis(finite, x), torch.relu(x), torch.tanh(x))
+        return torch.where(along_run_axis(finite, x), torch.relu(x), elementary.tanh(x))
 
 
 class ByTheLargest(Activation):
