@@ -11,7 +11,7 @@ from plasticity_lab.interventions.intervention import OUTPUTS, Intervention
 from plasticity_lab.interventions.now import Now
 from plasticity_lab.networks.heads.head import Head
 from plasticity_lab.networks.heads.moe import MoE
-from plasticity_lab.networks.units import before_outputs
+from plasticity_lab.networks.units import read_by_outputs
 from plasticity_lab.others import Others
 
 SITES, REDUCTIONS = ("last", "all"), ("mean", "sum")
@@ -41,7 +41,7 @@ class FeatureNorm(Intervention):
 
     def penalty(self, now: Now) -> Tensor:
         """(K,)."""
-        units = before_outputs(now.model, now.parameters) if self.sites == "last" else now.units
+        units = read_by_outputs(now.model, now.parameters) if self.sites == "last" else now.units
         features = [now.hidden[unit.name].flatten(2) for unit in units]
         return now.settings["strength"] * size(now, features, self.reduction)
 

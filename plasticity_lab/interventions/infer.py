@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import Others, check
-from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.declared import restarts
 from plasticity_lab.interventions.intervention import OUTPUTS, Intervention
 from plasticity_lab.interventions.now import Now, State, Tensors
@@ -18,7 +17,7 @@ from plasticity_lab.networks.heads.head import Head
 from plasticity_lab.networks.heads.moe import MoE
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
-from plasticity_lab.networks.units import before_outputs, passed_on
+from plasticity_lab.networks.units import passed_on, read_by_outputs
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.optimizer import Optimizer
@@ -91,18 +90,9 @@ class InFeR(Intervention):
         return strength * now.mean_over_batch(squares_KBH)
 
     def _layer(self, model: Model, parameters: Tensors) -> StackedLinear:
-        return StackedLinear("heads", sum(_size(model, unit) for unit in _last(model, parameters)), self.heads)
-
-
-def _last(model: Model, parameters: Tensors) -> list[Unit]:
-    """The units that the output layers read.  Raises ConfigError if the network names none."""
-    if found := before_outputs(model, parameters):
-        return found
-    raise ConfigError(
-        f"intervention=infer trains heads on the values that the output layers read, and no unit of the network "
-        f"{type(model.network).__name__} has an output layer in its `outgoing`; choose a network with a hidden layer "
-        "before its outputs, or name the output layers there."
-    )
+        return StackedLinear(
+            "heads", sum(_size(model, unit) for unit in read_by_outputs(model, parameters)), self.heads
+        )
 
 
 def _size(model: Model, unit: Unit) -> int:
@@ -112,5 +102,5 @@ def _size(model: Model, unit: Unit) -> int:
 
 def _features(model: Model, parameters: Mapping[str, Tensor], hidden: Tensors) -> Tensor:
     """(K, B, F), the units one after the other."""
-    parts = [hidden[unit.name].flatten(2) for unit in _last(model, parameters)]
+    parts = [hidden[unit.name].flatten(2) for unit in read_by_outputs(model, parameters)]
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.stacking.experts import StackedExperts, StackedNoisyExperts
@@ -59,6 +60,17 @@ def before_outputs(model: Model, parameters: Mapping[str, Tensor]) -> list[Unit]
         for unit in model.units
         if taking_part(unit, parameters) and any(layer not in followed for layer in unit.outgoing)
     ]
+
+
+def read_by_outputs(model: Model, parameters: Mapping[str, Tensor]) -> list[Unit]:
+    """`before_outputs`, at least one.  Raises ConfigError if the network names none."""
+    if found := before_outputs(model, parameters):
+        return found
+    raise ConfigError(
+        "The intervention reads the values that the output layers read, and no unit of the network "
+        f"{type(model.network).__name__} has an output layer in its `outgoing`; choose a network with a hidden layer "
+        "before its outputs, or name the output layers there."
+    )
 
 
 def passed_on(model: Model, unit: Unit) -> int:

@@ -34,6 +34,7 @@ REFUSED = [
     *(("reset_layers", bad) for bad in ({"part": "both"}, {"target": "own"}, {"most": 0})),
     ("selective_reinit", {"utility": "random"}),
     ("selective_reinit", {"strength": 1.5, "pruning": "proportional"}),
+    *(("self_distillation", bad) for bad in ({"strength": -1.0}, {"average": 1.5})),
     *(("shrink_and_perturb", bad) for bad in ({"strength": 1.5}, {"noise": -0.1}, {"every": 0})),
     ("snr", {"strength": 1.0}),
     ("snr", {"outgoing": "random"}),
