@@ -31,7 +31,7 @@ class PlasticityInjection(Changing):
         super().__init__(at)
 
     def frozen(self, names: Names, live: Arrays, fresh: Arrays) -> dict[str, np.ndarray]:
-        """θ and b before the injection: zeros or first values of θ, and the fresh draw."""
+        """The first values of θ, which nothing reads before the injection, and b, the fresh draw."""
         copied = [*names.head, *names.shared]
         return {f"before.{name}": live[name] for name in copied} | {f"fresh.{name}": fresh[name] for name in copied}
 
