@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from plasticity_lab.agents.acting.schedule import Timetable
-from plasticity_lab.agents.optimizer_step import BY_STEP, OF_BODY, RATE, UpdateInputs, scheduled
+from plasticity_lab.agents.optimizer_step import BY_STEP, OF_BODY, OF_CHANGE, RATE, UpdateInputs, scheduled
 from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.rows import Position
@@ -98,12 +98,12 @@ def test_a_run_without_a_schedule_is_the_same_beside_one_with_a_warm_up():
 
 
 def test_an_update_multiplies_the_rate_and_what_contains_it_by_hand():
-    """Adam's size lr / (1 − β₁ᵗ), also of a body's own parameters and of the first steps of reset slices."""
+    """Adam's size lr / (1 − β₁ᵗ), also of a body's own or changed parameters, and of reset slices."""
     half = torch.tensor([1.0, 0.5], dtype=torch.float64)
     ones = {name: torch.ones(2) for name in ("size", "root")}
     own = {"lr": torch.tensor([0.2, 0.2], dtype=torch.float64), "beta1": half}
     settings = {"optimizer": own, BY_STEP: {"size": torch.ones(3, 2), "root": torch.ones(3, 2)}}
-    corrections = {**ones, f"{OF_BODY}size": torch.full((2,), 4.0)}
+    corrections = {**ones, f"{OF_BODY}size": torch.full((2,), 4.0), f"{OF_CHANGE}{OF_BODY}size": torch.full((2,), 8.0)}
     inputs = UpdateInputs(settings, torch.zeros(2, 2), torch.tensor(0), corrections)
     assert scheduled(Adam(), inputs) is inputs
     found = scheduled(Adam(), inputs._replace(corrections={**corrections, RATE: half}))
@@ -112,6 +112,7 @@ def test_an_update_multiplies_the_rate_and_what_contains_it_by_hand():
     assert found.settings[BY_STEP]["size"].tolist() == [[1.0, 0.5]] * 3
     assert found.corrections["size"].tolist() == [1.0, 0.5]
     assert found.corrections[f"{OF_BODY}size"].tolist() == [4.0, 2.0]
+    assert found.corrections[f"{OF_CHANGE}{OF_BODY}size"].tolist() == [8.0, 4.0]
     assert found.corrections["root"] is ones["root"]
     assert found.corrections["size"].dtype == torch.float32
 
