@@ -91,9 +91,11 @@ def test_homogeneous_activations_are_known():
         assert is_homogeneous(activation) is (name in known or name.endswith("prelu")), name
 
 
+@pytest.mark.walk(2)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        ("network.norm=diagonal", "choose network.norm=layer"),
         ("network=mlp", "network=mlp: it needs a normalisation .* choose network.norm=layer"),
         ("agent=dqn benchmark=catch network=small_impala network.norm=layer", "activations of plain sums"),
         ("agent=rainbow benchmark=games head=softmoe network=small_nature network.norm=layer", "experts of this head"),
@@ -105,6 +107,7 @@ def test_a_run_without_what_it_needs_is_refused_in_a_sentence(words, said):
         runs_of("intervention=nap", *words.split())
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("words", ["network.norm=rms", "network.norm=layer activation=tanh intervention.affine=pull"])
 def test_a_run_with_what_it_needs_is_not(words):
     assert len(runs_of("intervention=nap", *words.split())) == 1
