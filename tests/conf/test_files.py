@@ -41,6 +41,8 @@ def beside(group, name):
         return ["network=cnn_case_study"]
     if (group, name) == ("network", "cnn"):  # the digits have 8 × 8 pixels
         return ["network.padding=same"]
+    if name == "nap":
+        return ["network.norm=layer"]
     if (group, name) == ("network", "pixel_actor_critic"):
         return ["agent=sac", "benchmark=cale", "agent.policy_period=1", "agent.actor_lr=null"]
     if group == "target" and name != "auto":
