@@ -37,6 +37,9 @@ class ModuleNetwork:
     or units are not the second axis of an activation's input.
     """
 
+    change = None
+    """Like `Network.change`: a module does not change."""
+
     def __init__(self, module: nn.Module, x: Tensor) -> None:
         self.module, self.network, self.prefix = module, self, ""
         calls = calls_of(module, x.clone())
@@ -89,7 +92,8 @@ class ModuleNetwork:
         """
         hidden: dict[str, Tensor] = {}
 
-        def activate(site: int, z: Tensor) -> Tensor:
+        def activate(site: int, z: Tensor, by: Mapping[str, Tensor] | None = None) -> Tensor:
+            assert by is None, "a module has no frozen parameters"
             unit, shape = self.units[site].name, self.settings()["activation"]
             hidden[unit] = self.activation(z, Site(shape, self.learned_at(unit, parameters)))
             if before is not None:
