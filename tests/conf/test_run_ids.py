@@ -28,7 +28,7 @@ GRIDS = [command for command in COMMANDS if command.startswith("experiment=table
 """Whole grids like the first, whose benchmarks and activations other commands name too."""
 
 
-@pytest.mark.walk(20)
+@pytest.mark.walk(12)
 @pytest.mark.parametrize(
     "command", [pytest.param(each, marks=pytest.mark.slow if each in GRIDS else ()) for each in COMMANDS]
 )

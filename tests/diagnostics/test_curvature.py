@@ -91,7 +91,7 @@ def hessian(view, names, run):
     return torch.linalg.eigvalsh(found)
 
 
-@pytest.mark.walk(6)
+@pytest.mark.walk(3)
 @pytest.mark.parametrize("network", ["mlp", "normalised", "cnn"])
 @pytest.mark.parametrize("activation", ["tanh", "relu", "elu", "swiglu"])
 @pytest.mark.parametrize("block", ["auto", "all"])

@@ -16,7 +16,7 @@ from plasticity_lab.records.record_facts import DIGEST, digest_of
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import SMOKE, planned, trained
 
-pytestmark = pytest.mark.sample(3)
+pytestmark = pytest.mark.sample(2)
 
 OURS = "plasticity_lab.activations.relu.ReLU"
 CODE = """

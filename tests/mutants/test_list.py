@@ -57,6 +57,7 @@ def test_elsewhere(tmp_path):
 """
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(
     ("after", "survives", "said", "right"),
     [

@@ -29,6 +29,7 @@ runpy.run_module("launch.work.worker", run_name="__main__")
 """
 
 
+@pytest.mark.slow
 def test_it_holds_every_module_that_a_worker_has_imported_by_its_end(store, tmp_path):
     plan = planned(store, "seed=0")
     listed = tmp_path / "modules.json"

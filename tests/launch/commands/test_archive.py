@@ -47,7 +47,7 @@ def contents(store):
     return found
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_it_comes_back_bit_for_bit_and_the_unfinished_pack_goes_on(whole, archive, tmp_path, capsys):
     there = Store(tmp_path / "there")
     assert launch(["import", str(archive), "--store", str(there.root)]) == 0
@@ -76,7 +76,7 @@ def test_a_pack_that_is_being_trained_stays_behind(whole, archive, tmp_path):
         assert len([name for name in names if name.endswith("/record.json")]) == 4
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_what_is_there_stays_and_a_second_time_brings_nothing(whole, archive, tmp_path, capsys):
     there = Store(tmp_path / "there")
     trained(there, "activation=relu", "seed=0")
