@@ -210,21 +210,15 @@ ODD = Case(("leaky_relu", {}), "digits", network={"depth": 1, "width": 37})
 BY_KERNELS = {"compiled": True, "kernels": True}
 
 
-@pytest.mark.sample(1)
-@needs_kernels
-def test_by_our_kernels_a_run_is_the_same_at_every_place_of_a_pack_that_is_interrupted():
-    """Packs of one width, so that one graph is compiled; `SLOW=1` compiles the run alone too."""
-    pack, interrupted = ODD.packed(4, (1, 3), **BY_KERNELS), ODD.packed(4, (0,), stops=(1, 1), **BY_KERNELS)
-    assert not differing(pack.of(1), pack.of(3))
-    assert not differing(pack.of(1), interrupted.of(0))
-    assert differing(pack.of(1), pack.of(0))
-    np.testing.assert_allclose(pack.of(1)["loss"], ODD.alone()["loss"], rtol=1e-5)
-
-
 @pytest.mark.slow
 @needs_kernels
-def test_by_our_kernels_a_run_is_the_same_alone():
-    assert not differing(ODD.alone(**BY_KERNELS), ODD.packed(4, (1,), **BY_KERNELS).of(1))
+def test_by_our_kernels_a_run_is_the_same_alone_and_in_a_pack_that_is_interrupted():
+    """A minute of compiling on a new machine, so `make test` leaves it to CI, which runs it by name."""
+    alone, pack = ODD.alone(**BY_KERNELS), ODD.packed(4, (1, 3), stops=(1, 1), **BY_KERNELS)
+    assert not differing(alone, pack.of(1))
+    assert not differing(alone, pack.of(3))
+    assert differing(alone, pack.of(0))
+    np.testing.assert_allclose(alone["loss"], ODD.alone()["loss"], rtol=1e-5)
 
 
 @pytest.mark.slow
