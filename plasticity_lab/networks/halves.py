@@ -77,6 +77,11 @@ class InHalves(Network):
         return self.head_outputs(design, parameters, features, activate, body)
 
 
+def copy_of(name: str) -> str:
+    """The prefix "frozen.<copy>." of a parameter in a frozen copy; "" for others.  name: without a network's prefix."""
+    return "".join(f"{part}." for part in name.split(".")[:2]) if name.startswith(FROZEN) else ""
+
+
 def in_halves(network: Network) -> bool:
     """Whether a network's forward pass consists of features and a head."""
     definer = next(each for each in type(network).__mro__ if "forward" in vars(each))  # it defines its halves too

@@ -116,6 +116,20 @@ def test_weights_that_change_places_answer_as_pixels_that_do(outputs):
         assert torch.equal(labels, same)
 
 
+def test_only_the_first_layer_and_its_frozen_copies_change_places():
+    """A layer within another one has the first layer's name at the end of its own."""
+    held_out, order = HeldOutUnmoved(COLOURED, CPU, "first"), np.random.default_rng(0).permutation(48)
+    layers = ("first", "frozen.kept.first", "block.first", "frozen.kept.block.first")
+    weight = torch.arange(48.0 * 4).view(1, 48, 4)
+    parameters = {
+        f"{layer}.{part}": value for layer in layers for part, value in (("weight", weight), ("bias", weight[:, :1]))
+    }
+    reader = held_out.reader(parameters, [a_lesson(order)])
+    moved = [layer for layer in layers if not torch.equal(reader[f"{layer}.weight"][..., :4], weight)]
+    assert moved == ["first", "frozen.kept.first"]
+    assert torch.equal(reader["first.weight"][:, order, :4], weight)
+
+
 def test_unmoved_images_lie_there_once_for_all_runs_and_tasks():
     draw = np.random.default_rng(0)
     held_out = HeldOutUnmoved(COLOURED, CPU, "first")

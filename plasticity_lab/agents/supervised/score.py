@@ -16,6 +16,7 @@ from plasticity_lab.agents.supervised.images import Pixels, labels_of, laid_out,
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.kernels.through import through
+from plasticity_lab.networks.halves import copy_of
 from plasticity_lab.networks.model import Model
 
 AT_ONCE = 200
@@ -125,8 +126,8 @@ class HeldOutUnmoved:
     def reader(self, parameters: Tensors, lessons: Sequence[Lesson]) -> Tensors:
         """The parameters for a network that reads these images: row p of the weights reads pixel p of the set."""
         moved = dict(parameters)
-        for name in (each for each in parameters if f".{each}".endswith(f".{self._weight}")):  # and its frozen copies
-            copy = name.removesuffix(self._weight)
+        for name in (each for each in parameters if each.removeprefix(copy_of(each)) == self._weight):
+            copy = copy_of(name)
             moved |= self._moved(parameters[name], parameters[f"{copy}{self._bias}"], lessons, copy)
         return moved
 
