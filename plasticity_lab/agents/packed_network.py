@@ -142,7 +142,8 @@ class PackedNetwork:
 
     def corrections(self, updates: int) -> dict[str, Tensor]:
         """The optimizer's corrections for the next updates, name → (S, ...); see `UpdateInputs.corrections`."""
-        body = self.body if any(self.model.owner(name) for name in self.parameters) else None
+        apart = self.body is not None and any(self.model.owner(name) for name in self.parameters)
+        body = self.body if apart else None
         own = self._counts.corrections(self.optimizer, self.settings["optimizer"], body, self.updates, updates)
         if self.schedule.active:
             first, length = self.updates, self._lengths[self.schedule.by]

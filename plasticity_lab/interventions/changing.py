@@ -38,7 +38,6 @@ class Changing(Intervention):
     objects_to = frozenset({"activation", "head", "network"})
     capped = frozenset({"at"})
     needs_gradients = False
-    leaves_parameters = False
 
     held: tuple[int, int] = (0, 0)
     """The number of frozen copies of the features' layers, and of the head's layers. Plans include their cost."""
@@ -46,8 +45,7 @@ class Changing(Intervention):
     def __init__(self, at: float) -> None:
         self.at = check("intervention.at", at, at_least=1)
 
-    @classmethod
-    def changes_parameters(cls) -> bool:
+    def changes_parameters(self) -> bool:
         """It does."""
         return True
 

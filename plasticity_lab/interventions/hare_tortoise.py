@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
+from plasticity_lab.interventions.average import averages, copied, follow
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.interventions.now import Now, State, Tensors
-from plasticity_lab.stacking.run_axis import beside
 
 SLOW = "tortoise "
 """Prefix of the state's entries for the slow network."""
@@ -63,27 +63,25 @@ class HareTortoise(Intervention):
 
     def start(self, now: Now) -> State:
         """The tortoise, "tortoise <parameter>" (K, ...): a copy of the parameters."""
-        return {
-            f"{SLOW}{name}": value.clone() for name, value in now.parameters.items() if name not in now.model.switches
-        }
+        return copied(now, SLOW)
 
     def after_step(self, now: Now) -> State:
-        """s ← (s − θ) · strength + θ for the active parameters, in place: new memory would take as long again."""
+        """s follows the active parameters, in place."""
         returned = None
         if self.shared and self.period is not None:
             assert now.count is not None
             returned = self._returns(now.count)
-        for name, slow in _pairs(now).items():
+        for name, slow in averages(now, SLOW).items():
             fast = now.parameters[name]
             if returned is not None:
                 slow.copy_(torch.where(returned, fast, slow))
-            slow.sub_(fast).mul_(beside(now.settings["strength"], slow)).add_(fast)
+            follow(slow, fast, now.settings["strength"])
         return now.state
 
     def every_n_updates(self, now: Now) -> State:
         """The hare returns to the tortoise, in place, if it is due."""
         if self._returns(now.updates):
-            for name, slow in _pairs(now).items():
+            for name, slow in averages(now, SLOW).items():
                 now.parameters[name].copy_(slow)
         return now.state
 
@@ -98,9 +96,3 @@ class HareTortoise(Intervention):
         if not self.slow_is_tested:
             return parameters
         return {name: state.get(f"{SLOW}{name}", value) for name, value in parameters.items()}
-
-
-def _pairs(now: Now) -> dict[str, Tensor]:
-    """The tortoise's active parameters, name → (K, ...)."""
-    names = (name for name in now.parameters if name not in now.model.switches)
-    return {name: now.state[f"{SLOW}{name}"] for name in names}

@@ -1,6 +1,6 @@
 """L2-Init: a penalty that pulls every parameter towards its initial value."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import reduce
 from typing import Any
 
@@ -60,34 +60,32 @@ class L2Init(Intervention):
         if not self.include_activation:
             left_out |= now.model.learned_by_activation
         names = [name for name in now.parameters if name not in left_out]
-        return {name: self._compared(now, name).clone() for name in names}
+        return {name: value.clone() for name, value in self._compared(now, names).items()}
 
     def penalty(self, now: Now) -> Tensor:
         """(K,): strength · Σ (θ − θ₀)², or half of it, over the parameters that are active."""
-        pairs = {
-            name: (self._compared(now, name), start) for name, start in now.state.items() if name in now.parameters
-        }
-        shares = {name: 1 / _real_values(now, name) for name in pairs} if self.reduction == "mean" else {}
+        compared = self._compared(now, [name for name in now.state if name in now.parameters])
+        pairs = {name: (value, now.state[name]) for name, value in compared.items()}
+        shares = {name: 1 / count for name, count in _counts(now, pairs).items()} if self.reduction == "mean" else {}
         if self.power == 1:
             return pull(now.settings["strength"], self.half, [_root(pairs, shares).unsqueeze(1)])
         squares = {name: squared_distances(*pair) for name, pair in pairs.items()}
         squares |= {name: squares[name] * share for name, share in shares.items()}
         return pull(now.settings["strength"], self.half, squares.values())
 
-    def _compared(self, now: Now, name: str) -> Tensor:
-        """A parameter as it is compared with its start: unchanged, or its sorted values without padding."""
+    def _compared(self, now: Now, names: Collection[str]) -> dict[str, Tensor]:
+        """Parameters as they are compared with their start: unchanged, or their sorted values without padding."""
         if not self.sorted:
-            return now.parameters[name]
-        return _real(now, name).flatten(1).sort(dim=1, stable=True).values
+            return {name: now.parameters[name] for name in names}
+        real = real_columns(now.model)
+        values = {name: real_part(now.parameters[name], name, real).flatten(1) for name in names}
+        return {name: value.sort(dim=1, stable=True).values for name, value in values.items()}
 
 
-def _real(now: Now, name: str) -> Tensor:
-    return real_part(now.parameters[name], name, real_columns(now.model))
-
-
-def _real_values(now: Now, name: str) -> int:
-    """How many values a run has in a parameter, without padding."""
-    return _real(now, name)[0].numel()
+def _counts(now: Now, names: Collection[str]) -> dict[str, int]:
+    """How many values a run has in each parameter, without padding."""
+    real = real_columns(now.model)
+    return {name: real_part(now.parameters[name], name, real)[0].numel() for name in names}
 
 
 def _root(pairs: Mapping[str, tuple[Tensor, Tensor]], shares: Mapping[str, float]) -> Tensor:

@@ -72,17 +72,19 @@ class Parseval(Intervention):
         total = now.settings["strength"].new_zeros(())
         for layer in self._chosen(now):
             weight = now.parameters[f"{layer.name}.weight"]
-            distance, slope = self._off(layer, weight.detach(), now.settings["scale"])
-            total = total + distance + with_slope(weight, slope)
+            off, slope = self._off(layer, weight.detach(), now.settings["scale"])
+            total = total + run_sums(off * off) * self._factor(layer) + with_slope(weight, slope)
         return now.settings["strength"] * total
 
     def after_step(self, now: Now) -> State:
         """Its step, in place, if it is decoupled."""
-        pace = (now.optimizer["lr"].float() if self.decoupled else 1) * now.settings["strength"]
-        for layer in self._chosen(now) if self.decoupled else ():
+        if not self.decoupled:
+            return now.state
+        pace_K = now.optimizer["lr"].float() * now.settings["strength"]
+        for layer in self._chosen(now):
             weight, taken = (of[f"{layer.name}.weight"] for of in (now.parameters, now.step))
             _, slope = self._off(layer, weight - taken, now.settings["scale"])
-            weight.sub_(_at_most_half(beside(pace, slope) * slope, weight - taken))
+            weight.sub_(_at_most_half(beside(pace_K, slope) * slope, weight - taken))
         return now.state
 
     def _chosen(self, now: Now) -> list[Layer]:
@@ -92,18 +94,21 @@ class Parseval(Intervention):
         return [layer for layer in layers if f"{layer.name}.weight" in now.parameters and layer.name not in left_out]
 
     def _off(self, layer: Layer, weight: Tensor, scale_K: Tensor) -> tuple[Tensor, Tensor]:
-        """The distance R of a layer's weight (K, I, O) or (K, E, I, O) as stored, (K,), and ∇R, like the weight."""
+        """M ∘ (W Wᵀ) − scale · I of a layer, (K, ...), and ∇R like its weight, (K, I, O) or (K, E, I, O) as stored."""
         each = weight.flatten(0, 1) if weight.dim() == 4 else weight
         of_inputs = self.rows == "shorter" and layer.outputs > each.shape[1]
         rows, count = (each, each.shape[1]) if of_inputs else (each.transpose(1, 2), layer.outputs)
-        lengths = _lengths(rows) if self.normalised else torch.ones_like(rows[..., :1])
         scales = scale_K.repeat_interleave(len(each) // len(scale_K)).view(-1, 1, 1)
-        off, slope = _distance(rows / lengths, self._mask(count, rows), count, scales)
-        if self.normalised:
-            slope = (slope - rows / lengths * exact_sums(slope * rows / lengths).unsqueeze(-1)) / lengths
-        factor = (WIDTH / layer.outputs) ** 2 if self.by_width else 1.0
-        slope = (slope if of_inputs else slope.transpose(1, 2)).reshape(weight.shape) * factor
-        return exact_sums(run_sums(off * off).view(len(weight), -1)) * factor, slope
+        lengths = _lengths(rows) if self.normalised else None
+        rows = rows if lengths is None else rows / lengths
+        off, slope = _distance(rows, self._mask(count, rows), count, scales)
+        if lengths is not None:
+            slope = (slope - rows * exact_sums(slope * rows).unsqueeze(-1)) / lengths
+        slope = (slope if of_inputs else slope.transpose(1, 2)).reshape(weight.shape)
+        return off.view(len(weight), -1), slope * self._factor(layer)
+
+    def _factor(self, layer: Layer) -> float:
+        return (WIDTH / layer.outputs) ** 2 if self.by_width else 1.0
 
     def _mask(self, count: int, rows: Tensor) -> Tensor:
         """(N, N): 1 for two rows of one group, 0 for others and for padding."""

@@ -6,10 +6,10 @@ Legend: K runs.
 from torch import Tensor
 
 from plasticity_lab.component import Others, check
+from plasticity_lab.interventions.average import averages, copied, follow
 from plasticity_lab.interventions.declared import restarts
 from plasticity_lab.interventions.intervention import OUTPUTS, Intervention
 from plasticity_lab.interventions.now import Now, State
-from plasticity_lab.stacking.run_axis import beside
 
 SLOW = "average "
 """Prefix of the state's entries for the averaged network."""
@@ -46,22 +46,18 @@ class SelfDistillation(Intervention):
 
     def start(self, now: Now) -> State:
         """The averaged network, "average <parameter>" (K, ...): a copy of the parameters."""
-        names = [name for name in now.parameters if name not in now.model.switches]
-        return {f"{SLOW}{name}": now.parameters[name].clone() for name in names}
+        return copied(now, SLOW)
 
     def penalty(self, now: Now) -> Tensor:
         """(K,)."""
         assert now.forward is not None
         assert now.x is not None
         assert now.divergence is not None
-        slow = {name: now.state.get(f"{SLOW}{name}", value) for name, value in now.parameters.items()}
-        reference, _ = now.forward(slow, now.x)
+        reference, _ = now.forward({**now.parameters, **averages(now, SLOW)}, now.x)
         return now.settings["strength"] * now.mean_over_batch(now.divergence(now.outputs, reference).unsqueeze(2))
 
     def after_step(self, now: Now) -> State:
-        """The average follows the active parameters, in place: new memory would take as long again."""
-        for name, fast in now.parameters.items():
-            if name not in now.model.switches:
-                slow = now.state[f"{SLOW}{name}"]
-                slow.sub_(fast).mul_(beside(now.settings["average"], slow)).add_(fast)
+        """The average follows the active parameters, in place."""
+        for name, slow in averages(now, SLOW).items():
+            follow(slow, now.parameters[name], now.settings["average"])
         return now.state

@@ -6,7 +6,7 @@ from plasticity_lab.component import check
 from plasticity_lab.stacking.decays import steps_to_settle, unbiased
 from plasticity_lab.stacking.optimizer import Tensors
 from plasticity_lab.stacking.run_axis import beside
-from plasticity_lab.stacking.update_rule import RuleInputs, UpdateRule, noise
+from plasticity_lab.stacking.update_rule import RuleInputs, UpdateRule, adam_direction, noise
 from plasticity_lab.stacking.upgd import follow_utilities, free_shares, shrink
 
 
@@ -62,15 +62,8 @@ class AdaUPGD(UpdateRule):
         follow_utilities(now)
         shares, drawn, settings = free_shares(now, "global"), noise(now, now.names), now.settings
         for name in now.names:
-            parameter, gradient = now.parameters[name], now.gradients[name]
-            lr, sigma, epsilon, beta2 = (
-                beside(settings[key].float(), parameter) for key in ("lr", "sigma", "epsilon", "beta2")
-            )
-            take1, take2 = (beside((1 - settings[beta]).float(), parameter) for beta in ("beta1", "beta2"))
-            first, second = (now.moments[kind][name] for kind in ("first", "second"))
-            first.add_((gradient - first) * take1)
-            second.mul_(beta2).add_(gradient * gradient * take2)
-            root = (second * now.correction("second", name)).sqrt() + epsilon
-            moved = (first * now.correction("first", name) / root + sigma * drawn[name]) * shares[name]
+            parameter = now.parameters[name]
+            lr, sigma = (beside(settings[key].float(), parameter) for key in ("lr", "sigma"))
+            moved = (adam_direction(now, name) + sigma * drawn[name]) * shares[name]
             shrink(parameter, settings)
             parameter.sub_(2 * lr * moved)

@@ -13,7 +13,7 @@ from plasticity_lab.stacking.decays import steps_to_settle, unbiased
 from plasticity_lab.stacking.optimizer import Tensors
 from plasticity_lab.stacking.products import product, run_sums
 from plasticity_lab.stacking.run_axis import aligned, beside
-from plasticity_lab.stacking.update_rule import RuleInputs, UpdateRule
+from plasticity_lab.stacking.update_rule import RuleInputs, UpdateRule, adam_direction
 
 ITERATIONS = 5
 COEFFICIENTS = 3.4445, -4.7750, 2.0315
@@ -79,7 +79,7 @@ class Muon(UpdateRule):
             parameter = now.parameters[name]
             share = 1.0 if name in hidden else now.settings["adam_share"]
             lr = now.settings["lr"] * share
-            moved = _orthogonal_step(now, name) if name in hidden else _adam_step(now, name)
+            moved = _orthogonal_step(now, name) if name in hidden else adam_direction(now, name)
             parameter.mul_(beside((1 - lr * now.settings["weight_decay"]).float(), parameter))
             parameter.sub_(beside(lr.float(), parameter) * moved)
 
@@ -94,16 +94,6 @@ def _orthogonal_step(now: RuleInputs, name: str) -> Tensor:
     outputs = now.real.get(name, mixed.shape[-1])
     scale = sqrt(max(1, outputs / mixed.shape[-2]))
     return newton_schulz(mixed.reshape(-1, *mixed.shape[-2:])).view_as(mixed) * scale
-
-
-def _adam_step(now: RuleInputs, name: str) -> Tensor:
-    """m̂ / (√v̂ + ε), like the parameter.  Changes both moments in place."""
-    gradient, first, second = now.gradients[name], now.moments["first"][name], now.moments["second"][name]
-    take1, take2 = (beside((1 - now.settings[beta]).float(), gradient) for beta in ("beta1", "beta2"))
-    first.add_((gradient - first) * take1)
-    second.mul_(beside(now.settings["beta2"].float(), gradient)).add_(gradient * gradient * take2)
-    root = (second * now.correction("second", name)).sqrt() + beside(now.settings["epsilon"].float(), gradient)
-    return first * now.correction("first", name) / root
 
 
 def newton_schulz(matrices_MIO: Tensor) -> Tensor:

@@ -32,18 +32,14 @@ class Schedule:
     Update i of a period of n updates (i from 0) has the factor (i + 1) / w while i < w, with w = warmup · n. From then
     on, with p = (i − w) / (n − w): 1 (constant), 1 − (1 − final) p (linear), or final + (1 − final) (1 + cos πp) / 2
     (cosine). Updates after the n-th have p = 1. Computed in float64, a number at a time: the bits do not depend on the
-    pack.
+    pack. active: whether the rate of any run ever changes.
     """
 
     def __init__(self, optimizers: Sequence[Scheduled]) -> None:
         self.shape, self.by = optimizers[0].schedule, optimizers[0].schedule_by
         self.warmup = torch.tensor([each.warmup for each in optimizers], dtype=torch.float64)
         self.final = torch.tensor([each.final for each in optimizers], dtype=torch.float64)
-
-    @property
-    def active(self) -> bool:
-        """Whether the rate of any run ever changes."""
-        return self.shape != "constant" or bool(self.warmup.any())
+        self.active = self.shape != "constant" or bool(self.warmup.any())
 
     def factors(self, first: int, updates: int, length: int) -> Tensor:
         """(S, K) float64, for the updates first … first + updates − 1 of a period of `length` updates."""

@@ -15,6 +15,7 @@ from plasticity_lab.randomness.device import uniforms
 from plasticity_lab.stacking.elementary import normals
 from plasticity_lab.stacking.optimizer import Moments, Optimizer, Tensors
 from plasticity_lab.stacking.products import run_sums
+from plasticity_lab.stacking.run_axis import beside
 
 
 class Place(Protocol):
@@ -108,6 +109,20 @@ def run_product(one: Tensors, other: Tensors, names: Collection[str]) -> Tensor:
     The sums of the parameters are exact and are added one after the other.
     """
     return reduce(torch.add, (run_sums(one[name] * other[name]) for name in names))
+
+
+def adam_direction(now: RuleInputs, name: str) -> Tensor:
+    """m̂ / (√v̂ + ε) of Adam, like the parameter.  Changes its moments "first" and "second" in place.
+
+    The rule's settings have beta1, beta2 and epsilon, and its corrections 1 / (1 − βᵗ) under the names of the moments.
+    """
+    gradient, first, second = now.gradients[name], now.moments["first"][name], now.moments["second"][name]
+    take1, take2 = (beside((1 - now.settings[beta]).float(), gradient) for beta in ("beta1", "beta2"))
+    beta2, epsilon = (beside(now.settings[key].float(), gradient) for key in ("beta2", "epsilon"))
+    first.add_((gradient - first) * take1)
+    second.mul_(beta2).add_(gradient * gradient * take2)
+    root = (second * now.correction("second", name)).sqrt() + epsilon
+    return first * now.correction("first", name) / root
 
 
 def noise(now: RuleInputs, names: Sequence[str]) -> dict[str, Tensor]:
