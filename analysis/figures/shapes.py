@@ -29,6 +29,7 @@ SHAPES: Mapping[str, tuple[str, str]] = {
     "figureG2": ("Figure G2: R-SeLU", "r ~ U(0.9232, 2.4232), as the paper says."),
 }
 """The figures that need no runs → title, and the settings of the stored curves."""
+GATED = "swiglu", "hadamard"
 Numbers = Sequence[Sequence[float]]
 
 
@@ -80,8 +81,8 @@ def figure(name: str, curves: Sequence[ActivationCurve] | None = None) -> Drawin
     ]
     if any(curve.value_ends and curve.value_ends[0] != curve.value_ends[1] for curve in curves):
         said.append(BAND)
-    if any(curve.activation == "swiglu" for curve in curves):
-        said.append("SwiGLU: along its gate, with the other half of the input at 1.")
+    if any(curve.activation in GATED for curve in curves):
+        said.append("SwiGLU (its gate) and Hadamard: along one half of the input, with the other at 1.")
     return Drawing(name, title, panels, said)
 
 

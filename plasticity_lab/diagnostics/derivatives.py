@@ -34,8 +34,8 @@ class Slopes(NamedTuple):
 def derivatives(activation: Activation, z: Tensor, site: Site) -> Tensor:
     """∂h/∂z at each element of z (K, B, D, *), for each value that the activation makes of it: (G, K, B, D, *).
 
-    G is 1 for most activations, and 2 if two values are made of one (CReLU, Deep Fourier). Gated activations (SwiGLU)
-    make one value of two: z has both inputs, G is 1, and each input has its own derivative.
+    G is 1 for most activations, and 2 if two values are made of one (CReLU, Deep Fourier). Gated activations (SwiGLU,
+    Hadamard) make one value of two: z has both inputs, G is 1, and each input has its own derivative.
     """
     with torch.enable_grad():
         z = z.detach().requires_grad_()

@@ -44,7 +44,7 @@ class NegativeSlope(Diagnostic):
         self.span = check("diagnostics.span", span, above=0)
 
     def applies_to(self, model: Model) -> bool:
-        """Whether the activation has a slope: CReLU, Deep Fourier and SwiGLU have none."""
+        """Whether the activation has a slope: CReLU, Deep Fourier, SwiGLU and Hadamard have none."""
         return elementwise(model.activation)
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:

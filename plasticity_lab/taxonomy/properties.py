@@ -51,7 +51,7 @@ class Curve:
 def curve(activation: Activation, x: Tensor, drawn: float | None = None, moved: tuple[str, int] | None = None) -> Curve:
     """The curve of an activation with its initial parameters, at x (N,) float64.
 
-    For SwiGLU, x is the gate and the other input is 1.
+    For SwiGLU and Hadamard, x is the second half (SwiGLU's gate), the first is 1.
     drawn: the draw of a randomised activation, from 0 (its lower bound) to 1; None: its mean, as in evaluation.
     moved: (name, place) of a learnable value to be 0.001 greater than its initial value.
     """

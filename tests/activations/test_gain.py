@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from plasticity_lab.activations.activation import Activation
+from plasticity_lab.activations.aid import AID
 from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.deep_fourier import DeepFourier
+from plasticity_lab.activations.hadamard import Hadamard
 from plasticity_lab.activations.leaky_relu import LeakyReLU
 from plasticity_lab.activations.prelu import BoundedPReLU, PReLU
 from plasticity_lab.activations.relu import ReLU
@@ -28,7 +30,7 @@ def test_the_integral_agrees_with_the_closed_forms(activation):
 
 
 def test_published_gains():
-    assert ReLU().gain() == CReLU().gain() == DeepFourier().gain() == sqrt(2)
+    assert ReLU().gain() == CReLU().gain() == DeepFourier().gain() == AID(0.7).gain() == sqrt(2)
     assert Tanh().gain() == 5 / 3
     assert Sigmoid().gain() == 1
     assert SELU(1.6732632423543772).gain() == pytest.approx(1, abs=1e-7)
@@ -47,3 +49,8 @@ def test_swiglu_keeps_the_second_moment_of_two_independent_halves():
     a, b = host_stream(0, "test").normal(size=(2, 1_000_000))
     second = np.mean((a * b / (1 + np.exp(-b))) ** 2)
     assert SwiGLU().gain() == pytest.approx(1 / sqrt(second), rel=0.01)
+
+
+def test_hadamard_keeps_the_second_moment_of_two_independent_halves():
+    a, b = host_stream(0, "test").normal(size=(2, 1_000_000))
+    assert Hadamard().gain() == pytest.approx(np.mean((np.tanh(a) * np.tanh(b)) ** 2) ** -0.5, rel=0.01)

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 import torch
 
+from plasticity_lab.activations.aid import AID
 from plasticity_lab.activations.leaky_relu import LeakyReLU
+from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.activations.rrelu import RReLU
 from plasticity_lab.activations.selu import LAMBDA, SELU, RandomizedSELU
 from plasticity_lab.activations.smooth_leaky import RandomizedSmoothLeaky, SmoothLeaky
@@ -83,3 +85,30 @@ def test_rrelu_can_be_evaluated_at_another_slope(applied):
     activation = RReLU(0.1, 0.3, eval_slope=0.0)
     assert applied(activation, [-2.0])[0].item() == 0
     assert applied(activation, [-2.0], torch.tensor([0.5]))[0].item() == pytest.approx(-0.4)
+
+
+def test_aid_keeps_or_drops_each_value_and_passes_on_means_in_evaluation(applied):
+    """p = 0.75: a draw below it keeps a positive value and drops a negative one; a draw above, the reverse."""
+    x, draws = [2.0, -2.0, 2.0, -2.0], torch.tensor([0.74, 0.74, 0.75, 0.75])
+    value, slope = applied(AID(0.75), x, draws)
+    assert value.tolist() == [2.0, 0.0, 0.0, -2.0]
+    assert slope.tolist() == [1.0, 0.0, 0.0, 1.0]
+    value, slope = applied(AID(0.75), x[:2])
+    assert value.tolist() == [1.5, -0.5]
+    assert slope.tolist() == [0.75, 0.25]
+
+
+def test_aid_keeps_positive_values_with_probability_p_and_negative_ones_with_the_rest(applied):
+    ones = torch.ones(len(DRAWS))
+    assert applied(AID(0.9), ones, DRAWS)[0].mean() == pytest.approx(0.9, abs=0.004)
+    assert applied(AID(0.9), -ones, DRAWS)[0].mean() == pytest.approx(-0.1, abs=0.004)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_aid_without_dropout_is_relu_bit_for_bit(training, applied):
+    x = torch.cat([torch.linspace(-9, 9, 1001), torch.zeros(1)])
+    draws = DRAWS[: len(x)].float() if training else None
+    for ours, relu in zip(
+        applied(AID(1.0), x, draws, torch.float32), applied(ReLU(), x, None, torch.float32), strict=True
+    ):
+        assert torch.equal(ours, relu)

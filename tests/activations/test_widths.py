@@ -6,6 +6,7 @@ import torch
 from plasticity_lab.activations.activation import Site
 from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.deep_fourier import DeepFourier
+from plasticity_lab.activations.hadamard import Hadamard
 from plasticity_lab.activations.swiglu import SwiGLU
 from plasticity_lab.errors import ConfigError
 
@@ -46,3 +47,4 @@ def test_what_is_joined_is_the_feature_axis(behind):
     assert torch.equal(cosine, x.cos())
     value, gate = x.split(2, dim=2)
     torch.testing.assert_close(SwiGLU()(x, NOTHING), value * torch.nn.functional.silu(gate))
+    torch.testing.assert_close(Hadamard()(x, NOTHING), value.tanh() * gate.tanh())

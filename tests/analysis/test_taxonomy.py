@@ -87,11 +87,11 @@ def test_shapes_are_grouped_as_figures_2_and_3_group_them():
     groups = {}
     for name, shape in defaults().items():
         groups.setdefault(shape.floor_kind, set()).add(name)
-    assert groups["zero"] == {"relu", "sigmoid", "tanh"}
+    assert groups["zero"] == {"relu", "sigmoid", "tanh", "hadamard"}
     assert {"leaky_relu", "rrelu", "prelu"} <= groups["non-zero"]
     assert {"elu", "celu", "selu", "gelu", "swish"} <= groups["effective non-zero"]
     sides = {name: shape.side for name, shape in defaults().items()}
-    assert {name for name, side in sides.items() if side == "two-sided"} == {"sigmoid", "tanh"}
+    assert {name for name, side in sides.items() if side == "two-sided"} == {"sigmoid", "tanh", "hadamard"}
     assert sides["leaky_relu"] == sides["prelu"] == sides["rrelu"] == sides["selu"] == "one-sided (kink)"
     assert sides["elu"] == sides["celu"] == "one-sided (smooth)"
     assert "SeLU (alpha=1.673)" in " ".join(listing("activation_shapes").caption)

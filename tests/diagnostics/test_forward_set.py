@@ -127,7 +127,7 @@ def test_on_gaussian_pre_activations_the_probes_slope_is_the_integral(name):
 
 def test_no_slope_where_there_is_none_and_none_of_the_probe_where_nothing_is_negative():
     names = {name for name in choices("activation") if not elementwise(built(name))}
-    assert names == {"crelu", "deep_fourier", "swiglu"}
+    assert names == {"crelu", "deep_fourier", "hadamard", "swiglu"}
     model = classifier(CNN(channels=4, width=4, kernel=3, padding="same"), [built("crelu")], (1, 8, 8), 2)
     assert not NegativeSlope().applies_to(model)
     found = seen(NegativeSlope(), view_given([[1.0] * 4] * 4, "relu"))

@@ -24,7 +24,7 @@ from plasticity_lab.run import Run
 CLASSIFIERS = "permuted_digits,permuted_mnist,random_label_mnist,cifar51"
 RATES = "1e-3,3e-4,1e-4"
 ACTIVATIONS, SETTINGS = 19, 12
-"""Of `activation=glob(*)`; four benchmarks at three learning rates."""
+"""Of `activation=glob(*,exclude=[aid,hadamard])`; four benchmarks at three learning rates."""
 
 
 def many_records(folder: Path, count: int = 10_000) -> None:
@@ -41,8 +41,8 @@ def many_records(folder: Path, count: int = 10_000) -> None:
     ):
         seeds = -(-wanted // (ACTIVATIONS * (SETTINGS if agent == "supervised" else 3)))
         words = [
-            "activation=glob(*)", f"benchmark={benchmark}", f"agent={agent}", f"optimizer.lr={RATES}",
-            f"seed=range(0,{seeds})", f"store='{folder}'",
+            "activation=glob(*,exclude=[aid,hadamard])", f"benchmark={benchmark}", f"agent={agent}",
+            f"optimizer.lr={RATES}", f"seed=range(0,{seeds})", f"store='{folder}'",
         ]  # fmt: skip
         contents = [made_metrics(measures, which) for which in range(20)]
         for number, run in enumerate(resolve(words).runs[:wanted]):

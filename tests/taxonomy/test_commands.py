@@ -36,7 +36,7 @@ def test_any_activation_has_a_curve(name, capsys):
     (curve,) = json.loads(capsys.readouterr().out)["curves"]
     assert (curve["x"][0], curve["x"][-1]) == (-2, 2)
     assert {len(each) for each in [curve["x"], *curve["value"], *curve["slope"]]} == {len(curve["x"])}
-    assert (curve["value_ends"] is not None) == (name in ("rrelu", "rselu", "rand_smooth_leaky"))
+    assert (curve["value_ends"] is not None) == (name in ("rrelu", "rselu", "rand_smooth_leaky", "aid"))
 
 
 def test_facts_of_any_settings(capsys):
