@@ -8,6 +8,9 @@ SLURMS := 3# on a machine of two cores: most of those tests wait for Slurm
 SHARE ?= $(shell expr $$(date +%s) / 86400 % 10 + 1)
 PYTEST := .venv/bin/pytest -n auto --dist worksteal
 
+# Where the shell says that Python is to keep no compiled modules, each process would compile torch's for seconds.
+export PYTHONDONTWRITEBYTECODE =
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-share test-slurm test-gpu chaos bench bench-rliable tables measured avx512 slurm-up slurm-down lint
 

@@ -7,7 +7,7 @@ from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.stacking.run_axis import beside
 from tests.helpers.packs import differing, images, needs_compiler, run, trained
 
-pytestmark = [needs_compiler, pytest.mark.sample(1)]
+pytestmark = [needs_compiler, pytest.mark.slow]  # torch's compiler takes a quarter of a minute to start
 
 
 def scaled(x, by):
@@ -56,7 +56,6 @@ def test_a_graph_writes_into_what_it_is_given_and_refuses_another_shape_within_a
         compiled(torch.ones(4), {"sum": torch.zeros(3)})
 
 
-@pytest.mark.slow
 def test_code_for_vectors_of_another_width_is_another_graph(compilations, monkeypatch, tmp_path):
     x, factor = torch.ones(4), torch.tensor(2.0)
     for bits, count in ((256, 1), (1, 2), (None, 3), (256, 3)):
@@ -125,7 +124,6 @@ def test_where_torch_cannot_compile_one_loop_there_are_several():
     assert all(torch.allclose(*pair, rtol=1e-6) for pair in zip(eager, compiled, strict=True))
 
 
-@pytest.mark.slow
 def test_packs_of_a_family_share_their_graphs_bit_for_bit(compilations, monkeypatch, tmp_path):
     kept = ["step", "score"]  # torch's own cache stays where it is, so that the second compilation is short
     monkeypatch.setattr(graphs, "_path", lambda known, arguments: tmp_path / kept["score" in known])

@@ -18,7 +18,7 @@ from tests.helpers.same_numbers import differences
 from tests.helpers.sweeps import all_kept, ended_packs
 from tests.helpers.sweeps import trained as trained_by_command
 
-pytestmark = pytest.mark.sample(2)
+pytestmark = pytest.mark.sample(1)
 
 SAME_NAME = ("activation", "agent", "benchmark", "intervention", "network", "optimizer", "perturbation", "target")
 OTHERS = {"change": "intervention", "diagnostic": "diagnostics", "second_network": "intervention"}
