@@ -51,7 +51,7 @@ WINSORISED = f"{_CUT}Student's t"
 """The name of `STUDENT` if runs are cut off, as for an interquartile mean."""
 WHOLE_RUNS = ", whole runs"
 """Appended to the name if a run that was trained on several tasks counts as one draw."""
-BOUNDS_ANEW = Method("Student's t, bounds drawn anew", replicates=10_000, seed=0)
+BOUNDS_ANEW = Method("Student's t, bounds resampled", replicates=10_000, seed=0)
 """For scores that take their bounds from percentiles of the same runs: `plasticity_score.spread`."""
 GAP = STUDENT
 """For a mean change of the generalization gap: `summaries.half_width`."""

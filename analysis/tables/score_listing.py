@@ -27,7 +27,7 @@ _WHAT = {
     "seeds; then the interquartile mean of the environments' means. A run that failed counts as 0.",
 }
 _ALIKE = ", and those not significantly different from it ({}, p ≥ {})"
-_TEST_OF_SCORES, _TEST_OF_MEANS = "Student's t of the difference, bounds drawn anew", "Welch's two-sided t-test"
+_TEST_OF_SCORES, _TEST_OF_MEANS = "Student's t of the difference, bounds resampled", "Welch's two-sided t-test"
 
 
 def build(table: Table[Scores], rows: Sequence[Row], metric_name: str | None) -> list[Scores]:

@@ -83,7 +83,7 @@ def test_padding_is_neither_drawn_nor_counted():
 
 
 def test_what_an_activation_learns_and_a_gradient_of_zero():
-    """Dead units have gradients of zero, so their weights have no utility and are all drawn anew."""
+    """Dead units have gradients of zero, so their weights have no utility and are all drawn again."""
     pack = [SelectiveReinit(0.0, every=2)]
     now = with_gradients(begun(pack), size=0.5)
     now.gradients["hidden1.weight"][0, :, 1] = 0.0  # the last gradient counts, and no earlier one
