@@ -34,7 +34,7 @@ from plasticity_lab.records.store import Store
 FIRST = {"run": pl.String, "kind": pl.String, "task": pl.Int64, "epoch": pl.Int64, "step": pl.Int64}
 """The columns that all metrics have."""
 TOGETHER = 100
-"""The number of rows in one step of `_columns`. They fit into the processor's cache, which halves the time."""
+"""The number of rows in one step of `columns_of`. They fit into the processor's cache, which halves the time."""
 _ID, _FILE = 12, "/metrics.parquet"
 
 
@@ -77,7 +77,7 @@ def runs_frame(rows: Sequence[Row]) -> pl.DataFrame:
     summaries = [
         {(f"summary.{name}" if name in taken else name): value for name, value in row.summary.items()} for row in rows
     ]
-    columns = {**_ordered(_columns(settings)), **_columns(summaries), **ended}
+    columns = {**_ordered(columns_of(settings)), **columns_of(summaries), **ended}
     return pl.DataFrame([_series(name, values) for name, values in columns.items()])
 
 
@@ -125,7 +125,7 @@ def metrics_of(
     return pl.concat(found, how="diagonal") if found else pl.LazyFrame(schema=FIRST)
 
 
-def _columns(lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def columns_of(lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Name → the values of all lines, the names in the order of first occurrence; None if a line lacks the name."""
     columns: dict[str, list[Any]] = {name: [] for name in itertools.chain.from_iterable(lines)}
     for begin in range(0, len(lines), TOGETHER):

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +30,7 @@ SEEDS = ("seed", "stream_seed", "init_seed")
 """Settings that differ between replicates."""
 MEASURED_BESIDE = ("benchmark.eval_matrix",)
 """Settings that change no number of a run; they only add further measurements."""
+MADE_WITH = ("commit", "code", "dirty", "data", "data_part", "mode", "device")
 LATER = {
     "network.norm": "none",
     "benchmark.unpermuted_first": False,
@@ -82,6 +84,17 @@ class Row:
     methods: Methods | None = None
     printed: Mapping[str, Any] | None = None
 
+    @cached_property
+    def replicate(self) -> tuple[int, ...]:
+        """The seeds as a sort key; a missing one is -1."""
+        return tuple(-1 if seed is None else seed for seed in self.seeds)
+
+    @cached_property
+    def made_with(self) -> tuple[Any, ...]:
+        """The parts of the provenance that a caption names: code, data, mode and device."""
+        versions, classes = self.provenance.get("versions") or {}, self.provenance.get("classes") or {}
+        return _one((*map(self.provenance.get, MADE_WITH), versions.get("torch"), str(classes)))
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -92,6 +105,12 @@ class Planned:
 
 
 NOTHING_PLANNED = Planned(frozenset(), {})
+
+
+@cache
+def _one(made: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same object for equal tuples, which are then compared at once."""
+    return made
 
 
 def rows_in(root: Path) -> tuple[list[Row], list[str]]:
@@ -155,11 +174,6 @@ def key(settings: Mapping[str, Any]) -> str:
     return json.dumps(settings, sort_keys=True)
 
 
-def distinct(settings: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """`key` → each different mapping once. Rows share equal settings as one object, so each object is read once."""
-    return {key(one): one for one in {id(one): one for one in settings}.values()}
-
-
 def as_of_today(flat: Mapping[str, Any]) -> dict[str, Any]:
     """A run's settings as dotted keys, with the names of its options, and with the `LATER` settings that it lacks."""
     return {**flat, **{key: value for key, value in LATER.items() if key not in flat and _has_now(flat, key)}}
@@ -167,9 +181,9 @@ def as_of_today(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 def varying(settings: Iterable[Mapping[str, Any]]) -> list[str]:
     """The sorted keys with different values; a missing key counts as null."""
-    several = list(distinct(settings).values())
+    several = {id(one): one for one in settings}.values()
     names = sorted({name for one in several for name in one})
-    return [name for name in names if len({json.dumps(one.get(name)) for one in several}) > 1]
+    return [name for name in names if len({repr(one.get(name)) for one in several}) > 1]
 
 
 def _good(store: Store, corrupt: list[CorruptRecord], incomplete: list[str]) -> Iterator[dict[str, Any]]:
@@ -205,7 +219,7 @@ def _settings_of(science: Mapping[str, Any], known: dict[str, Mapping[str, Any]]
     """
     # Runs with a stream or init seed vary in less than other runs do, so they are not replicates of those runs.
     apart = {name: "set apart" for name in SEEDS[1:] if science.get(name) is not None}
-    word = json.dumps({**science, **dict.fromkeys(SEEDS), **apart})
+    word = repr({**science, **dict.fromkeys(SEEDS), **apart})
     if word in known:
         return known[word]
     intervention = science.get("intervention") or {"name": "none"}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.names import NAMES, display
-from analysis.rows import distinct, key, varying
+from analysis.rows import key, varying
 
 Settings = Mapping[str, Any]
 OPTION = "name"
@@ -17,7 +17,7 @@ def telling(several: Iterable[Settings]) -> list[str]:
     For runs with a replay memory of 280 images and runs without one, only agent.name is needed. For runs with memories
     of two sizes, agent.memory is needed.
     """
-    different = list(distinct(several).values())
+    different = list({id(settings): settings for settings in several}.values())
     names = varying(different)
     return [name for name in names if not _follows(name, names, different)]
 

@@ -52,13 +52,13 @@ def _written(asked: argparse.Namespace) -> int:
 
     with without_collecting():
         folder, rows = rows_asked_for(asked, told=told, unfinished=True)
-    places = places_of(asked)
-    waiting = sum(row.status == "waiting" for row in rows)
-    again = asked.watch if waiting else None
-    searches = search_sections(places, {row.run for row in rows}, told)
-    with tempfile.TemporaryDirectory(prefix="plasticity-report-") as own:
-        metrics = gathered(rows, partial(metrics_of, places, rows, told=told), Path(own))
-        page = report(rows, metrics, places, left_out, again, searches)
+        places = places_of(asked)
+        waiting = sum(row.status == "waiting" for row in rows)
+        again = asked.watch if waiting else None
+        searches = search_sections(places, {row.run for row in rows}, told)
+        with tempfile.TemporaryDirectory(prefix="plasticity-report-") as own:
+            metrics = gathered(rows, partial(metrics_of, places, rows, told=told), Path(own))
+            page = report(rows, metrics, places, left_out, again, searches)
     path = asked.out or folder / "report.html"
     write(path, page.encode())
     many = f"; {waiting:,} runs wait, again in {again} s" if again else ""

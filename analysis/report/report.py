@@ -50,7 +50,7 @@ def report(
     searches: further sections, after the figures.
     Raises ConfigError if a required library is not installed.
     """
-    runs = sorted(one_each(rows), key=_as_asked)
+    runs = _as_asked(one_each(rows))
     parts = sections(rows, metrics)
     captions = [figure.caption for part in parts for figure in part.figures if figure.charts]
     several = captions if len(captions) > 1 else [[]]  # a single figure keeps all its sentences
@@ -130,13 +130,20 @@ def _origin(row: Row) -> dict[str, str]:
     }
 
 
-def _as_asked(row: Row) -> tuple[Any, ...]:
-    """A sort key of runs: by their choices and settings, seeds last, and not by the id, which is a hash."""
-    own = sorted(row.own.items(), key=lambda setting: setting[0])
-    numbers = [(name, value if isinstance(value, int | float) else 0, str(value)) for name, value in own]
-    seeds = [-1 if seed is None else seed for seed in row.seeds]
-    study = str(sorted(row.study.items(), key=lambda setting: setting[0]))
-    return row.benchmark, row.protocol, row.schedule, row.intervention, row.activation, numbers, study, seeds
+def _as_asked(rows: Sequence[Row]) -> list[Row]:
+    """The runs sorted by their choices and settings, seeds last, and not by the id, which is a hash."""
+    # Rows share their settings, so each object is read once.
+    studies = {id(study): str(sorted(study.items())) for study in {id(row.study): row.study for row in rows}.values()}
+
+    def place(row: Row) -> tuple[Any, ...]:
+        own = [
+            (name, value if isinstance(value, int | float) else 0, str(value))
+            for name, value in sorted(row.own.items())
+        ]
+        choices = row.benchmark, row.protocol, row.schedule, row.intervention, row.activation
+        return *choices, own, studies[id(row.study)], row.replicate
+
+    return sorted(rows, key=place)
 
 
 def _numbered(parts: Sequence[Section], alike: Sequence[str]) -> list[dict[str, Any]]:
@@ -194,7 +201,7 @@ def _page(shown: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 def packed(content: Any) -> str:
     """Compressed JSON as base64 text for a page; no part of it can be read as HTML."""
     written = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(written.encode(), mtime=0)).decode("ascii")
+    return base64.b64encode(gzip.compress(written.encode(), compresslevel=6, mtime=0)).decode("ascii")
 
 
 def _inside(part: str) -> Any:

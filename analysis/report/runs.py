@@ -3,9 +3,7 @@
 A run that was requested under several names has one line, because its numbers do not depend on the names.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite
 from typing import Any
 
 import polars as pl
@@ -14,6 +12,7 @@ from analysis.conf import groups
 from analysis.figures.courses import binned, body_name, extents
 from analysis.figures.drawing import with_unit
 from analysis.figures.style import POINTS
+from analysis.frames import columns_of
 from analysis.report.run_command import words_of_seeds, words_of_settings
 from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, grouped, varying
 from analysis.tables.table import Metrics
@@ -22,28 +21,28 @@ from plasticity_lab.records.record_facts import MEASURED
 
 FIRST = ("run", "status", "activation", "benchmark")
 NAMED = ("intervention", *NAMED_BY_THE_ASKER)
-DIGITS = 5
-"""The number of significant digits."""
-PLAIN = (str, int, float, type(None))
-"""Types of values that JSON has too."""
+PLAIN = (str, bool, int, float, type(None))
+"""Types of values that are compared as they are; others are compared as text."""
 NUMBERS, LEAST = 1_000_000, 10
 """The approximate limit of numbers in all curves together, and the minimum number of points of a curve.
 
 Curves have fewer points if the store has very many runs.
 """
 CURVE_DIGITS = 4
+Numbers = Mapping[str, Sequence[float | None]]
+"""Name of a summary value → its value in each run; None if a run has none, or one that is no number."""
 
 
 def coded(values: Iterable[Any]) -> dict[str, list]:
     """A column as its different values and, for each line, the index of its value in them."""
-    places: dict[Any, int] = {}
-    codes = []
-    for value in values:
-        plain = isinstance(value, PLAIN)
-        word = (type(value), value) if plain else json.dumps(value, sort_keys=True, default=str)
-        codes.append(places.setdefault(word, len(places)))
-    different = [json.loads(word) if isinstance(word, str) else word[1] for word in places]
-    return {"values": different, "codes": codes}
+    values = list(values)
+    words: list[Any] = values
+    kinds = set(map(type, values))
+    if len(kinds & {bool, int, float}) > 1 or not kinds <= {*PLAIN}:  # 1, 1.0 and True are equal in Python
+        words = [(type(value), value if isinstance(value, PLAIN) else str(value)) for value in values]
+    different = dict(zip(words, values, strict=True))
+    place_of = {word: place for place, word in enumerate(different)}
+    return {"values": list(different.values()), "codes": [place_of[word] for word in words]}
 
 
 def coded_columns(lines: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list]]:
@@ -55,19 +54,18 @@ def coded_columns(lines: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, lis
     order = [places.setdefault(id(line), len(places)) for line in lines]
     different = list({id(line): line for line in lines}.values())
     columns = {}
-    for name in dict.fromkeys(name for line in different for name in line):
-        column = coded(line.get(name) for line in different)
+    for name, values in columns_of(different).items():
+        column = coded(values)
         codes = column["codes"]
         columns[name] = {"values": column["values"], "codes": [codes[place] for place in order]}
     return columns
 
 
-def rounded(value: float | None, digits: int = DIGITS) -> float | int | None:
-    """A number with few digits; None for None and for numbers that are not finite, which JSON does not have."""
-    if value is None or not isfinite(value):
-        return None
-    short = float(f"{value:.{digits}g}")
-    return int(short) if short.is_integer() and abs(short) < 1e15 else short
+def rounded(numbers: Iterable[float | None], digits: int) -> list[float | None]:
+    """Numbers with few digits; None for None and for numbers that are not finite, which JSON does not have."""
+    short = pl.Series(numbers, dtype=pl.Float64).round_sig_figs(digits)
+    short = short.zip_with(short.abs() < 10**digits, short.round())  # Polars leaves 460099999.99999994
+    return short.set(~short.is_finite(), None).to_list()
 
 
 def one_each(rows: Sequence[Row]) -> list[Row]:
@@ -83,6 +81,10 @@ def runs_payload(rows: Sequence[Row]) -> dict[str, Any]:
     vocabulary: the words of all commands; words: for each run, the indices of its command's words in it.
     measures: name of a summary value → title, unit, scale, decimals.
     """
+    numbers = {
+        name: [value if type(value) in (int, float) else None for value in values]
+        for name, values in columns_of([row.summary for row in rows]).items()
+    }
     same: dict[tuple[Any, ...], list[str]] = {}
     commands = []
     for row in rows:
@@ -96,8 +98,8 @@ def runs_payload(rows: Sequence[Row]) -> dict[str, Any]:
         for name, measure in _summaries(rows).items()
     }
     return {
-        "columns": _columns(rows),
-        "told": _told(rows),
+        "columns": _columns(rows, numbers),
+        "told": _told(rows, numbers),
         "vocabulary": list(vocabulary),
         "words": [[vocabulary[word] for word in line] for line in commands],
         "measures": measures,
@@ -116,7 +118,7 @@ def flags_of(row: Row) -> list[str]:
     return [*(["collapsed"] if row.collapsed else []), *(flag for flag, is_so in row.flags.items() if is_so)]
 
 
-def _columns(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def _columns(rows: Sequence[Row], numbers: Numbers) -> list[dict[str, Any]]:
     """The columns of the table of runs: choices, seeds, results, and the settings that differ between runs."""
     columns = []
     for name in FIRST:
@@ -128,10 +130,11 @@ def _columns(rows: Sequence[Row]) -> list[dict[str, Any]]:
     for place, name in enumerate(SEEDS):
         column = coded(row.seeds[place] for row in rows)
         columns += [{"title": name, **column}] if name == "seed" or column["values"] != [None] else []
+    nothing = [None] * len(rows)
     for name, measure in _shown(rows).items():
         title = with_unit(measure.short or name, measure)
-        scaled = (_in_unit(row.summary.get(name), measure) for row in rows)
-        columns.append({"title": title, "places": measure.places, **coded(scaled)})
+        scaled = (None if number is None else number * measure.scale for number in numbers.get(name, nothing))
+        columns.append({"title": title, "places": measure.places, **coded(rounded(scaled, 7))})
     shared: dict[tuple[int, int], dict[str, Any]] = {}
     varied = _varied(rows)
     for row in rows:
@@ -160,23 +163,23 @@ def _varied(rows: Sequence[Row]) -> list[str]:
     return sorted(found | {name for name in alone if name not in SEEDS})
 
 
-def _told(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
+def _told(rows: Sequence[Row], numbers: Numbers) -> dict[str, dict[str, Any]]:
     """Section → name → coded values; null if a run does not have it."""
-    sections: dict[str, list[dict[str, Any]]] = {"summary": [], "ended": [], "settings": [], "provenance": []}
+    sections: dict[str, list[dict[str, Any]]] = {"ended": [], "settings": [], "provenance": []}
     shared: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
-        numbers = {name: rounded(value, 7) for name, value in row.summary.items() if _is_number(value)}
         steps = {name: getattr(row, name) for name in ("diverged_at_step", "stopped_at_step")}
         named = [getattr(row, name) for name in (*FIRST[2:], *NAMED)]
         if (place := (id(row.study), id(row.own), *named)) not in shared:
             settings = {name: getattr(row, name) for name in ("activation", "benchmark", "intervention")}
             settings |= dict(sorted({**row.study, **row.own}.items())) | dict.fromkeys(SEEDS)
             shared[place] = settings | {name: getattr(row, name) for name in NAMED_BY_THE_ASKER}
-        sections["summary"].append(numbers)
         sections["ended"].append({**steps, "error": row.error, **row.flags})
         sections["settings"].append(shared[place])
         sections["provenance"].append({name: value for name, value in row.provenance.items() if value is not None})
-    told = {section: coded_columns(lines) for section, lines in sections.items()}
+    summary = {name: coded(rounded(values, 7)) for name, values in numbers.items()}
+    told = {"summary": {name: column for name, column in summary.items() if column["values"] != [None]}}
+    told |= {section: coded_columns(lines) for section, lines in sections.items()}
     told["settings"] |= {name: coded(row.seeds[place] for row in rows) for place, name in enumerate(SEEDS)}
     return told
 
@@ -197,14 +200,6 @@ def _shown(rows: Sequence[Row]) -> dict[str, Measure]:
     chosen = {measure.name: measure for each in declared for measure in each.with_direction}
     cost = {name: measure for name, measure in _summaries(rows).items() if name in ("parameters", "seconds")}
     return {**headlines, **chosen, **cost}
-
-
-def _in_unit(value: Any, measure: Measure) -> float | int | None:
-    return rounded(value * measure.scale, 7) if _is_number(value) else None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 # The curves of every run, with at most fifty points each: its agent's measurements during training.
@@ -236,9 +231,7 @@ def curves_payload(rows: Sequence[Row], metrics: Metrics) -> dict[str, Any]:
 
 def _lines(bins: pl.DataFrame, place_of: dict[str, int], row_of: dict[str, Row]) -> dict[str, list]:
     several = bins["body"].n_unique() > 1
-    short = {place: rounded(place, CURVE_DIGITS + 1) for place in bins["place"].unique().to_list()}
-    places = [short[place] for place in bins["place"].to_list()]
-    values = [rounded(value, CURVE_DIGITS) for value in bins["value"].to_list()]
+    places, values = rounded(bins["place"], CURVE_DIGITS + 1), rounded(bins["value"], CURVE_DIGITS)
     tasks = bins["task"].to_list()
     lines: dict[str, list] = {}
     # Polars' `group_by` would make a frame of each curve, which takes longer than everything else here.

@@ -8,6 +8,7 @@ benchmark splits its column, because activations can be compared only at the sam
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,9 @@ def build(table: Table[Result], rows: Sequence[Row], metric_name: str | None = N
     """
     groups = [name for name in SELECTED_BY if name not in (table.rows, table.columns)]
     selections: dict[tuple[str, ...], list[Row]] = {}
+    options_of = attrgetter(*groups)
     for row in table.about(rows):
-        options = [getattr(row, group) for group in groups]
+        options = options_of(row)
         for name in [metric_name] if metric_name else [table.cell or row.declared.headline, *table.also]:
             selections.setdefault((name, *options), []).append(row)
     if not selections and table.cell:
@@ -86,12 +88,12 @@ def _result(table: Table[Result], selection: Mapping[str, str], rows: Sequence[R
 
 def _columns(table: Table[Result], rows: Sequence[Row], in_order: Sequence[str]) -> dict[Heading, list[Row]]:
     """Column → its runs: first the columns named in `in_order`, in that order, then the others by name."""
-    by_name = grouped(rows, lambda row: getattr(row, table.columns))
+    by_name = grouped(rows, attrgetter(table.columns))
     columns = {}
     for name in sorted(by_name, key=_order(in_order)):
-        differing = varying(row.study for row in by_name[name])
-        shown = telling(row.study for row in by_name[name])
-        words = {id(row.study): key(row.study) for row in {id(row.study): row for row in by_name[name]}.values()}
+        studies = {id(row.study): row.study for row in by_name[name]}
+        differing, shown = varying(studies.values()), telling(studies.values())
+        words = {place: key(study) for place, study in studies.items()}
         by_study = grouped(by_name[name], lambda row, words=words: words[id(row.study)])
         for runs in sorted(by_study.values(), key=lambda runs: _values(runs[0].study, differing)):
             study = runs[0].study
@@ -117,7 +119,7 @@ def _row_headings(
     """
     differing: dict[str, set[str]] = {}
     for rows in columns:
-        for name, runs in grouped(rows, lambda row: getattr(row, table.rows)).items():
+        for name, runs in grouped(rows, attrgetter(table.rows)).items():
             differing.setdefault(name, set()).update(varying(row.own for row in runs))
     headings: dict[tuple[str, int], Heading] = {}
     own_of: dict[Heading, Mapping[str, Any]] = {}
@@ -148,7 +150,9 @@ def _cells(
     cells: dict[Place, Cell] = {}
     tests: dict[Place, list[Welch]] = {}
     for column, rows in columns.items():
-        replicates = grouped(rows, heading_of)
+        replicates: dict[Heading, list[Row]] = {}
+        for runs in grouped(rows, lambda row: (getattr(row, table.rows), id(row.own))).values():
+            replicates.setdefault(heading_of(runs[0]), []).extend(runs)
         most = max(len({row.seeds for row in runs}) for runs in replicates.values())
         of_column: dict[Heading, Cell] = {}
         for heading, runs in replicates.items():
@@ -215,10 +219,16 @@ def _replicates(runs: Sequence[Row]) -> list[Row]:
 
     If runs with several ids have the same settings and seed, the run that ended last is kept.
     """
-    latest: dict[tuple[int, ...], Row] = {}
-    for row in sorted(runs, key=lambda row: (row.status != "waiting", row.provenance.get("end") or "")):
-        latest[tuple(-1 if seed is None else seed for seed in row.seeds)] = row
-    return [latest[seeds] for seeds in sorted(latest)]
+    latest: dict[tuple[int | None, ...], Row] = {}
+    for row in runs:
+        other = latest.setdefault(row.seeds, row)
+        if other is not row and _ended(row) >= _ended(other):
+            latest[row.seeds] = row
+    return sorted(latest.values(), key=lambda row: row.replicate)
+
+
+def _ended(row: Row) -> tuple[bool, str]:
+    return row.status != "waiting", row.provenance.get("end") or ""
 
 
 def _order(in_order: Iterable[str]) -> Callable[[str], tuple[int, str]]:

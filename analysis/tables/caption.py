@@ -80,8 +80,9 @@ def cautions_of(study: Mapping[str, Any]) -> tuple[str, ...]:
 
 def data_line(rows: Sequence[Row]) -> str:
     """The names of the data sets of one study's runs, and the length of the runs."""
+    different = list({row.made_with: row for row in rows}.values())
     # Only runs that trained record whether they used the whole data set.
-    loaded = [row for row in rows if "data_part" in row.provenance] or rows
+    loaded = [row for row in different if "data_part" in row.provenance] or different
     return "; ".join(filter(None, [" and ".join(sorted({_data(row) for row in loaded})), _length(rows[0].study)]))
 
 

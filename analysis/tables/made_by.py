@@ -54,12 +54,12 @@ MACHINE: Mapping[str, Callable[[Made], str | None]] = {
 
 Precision is not among them: it is a setting, and splits columns.
 """
-READ = ("commit", "code", "dirty", "data", "data_part", "mode", "device")
-"""The parts of the provenance that these facts read, in addition to the version of torch and the classes."""
 
 
 def mixed(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
     """Differences in how these runs were computed: data, own code, mode or device → value → number of runs."""
+    if len({row.made_with for row in rows}) < 2:
+        return {}
     made = _different(rows)
     counts = {name: _counts(made, read) for name, read in MACHINE.items()}
     return {name: dict(of_value) for name, of_value in counts.items() if len(of_value) > 1}
@@ -73,12 +73,13 @@ def made_lines(rows: Sequence[Row], mixes: Mapping[str, Mapping[str, Mapping[str
     done = [row for row in {row.run: row for row in rows}.values() if row.status == "done"]
     made = _different(done)
     counts = {name: _counts(made, read) for name, read in {**CODE, **MACHINE}.items() if name != "data"}
-    counts["precision"] = Counter(row.study["precision"] for row in done if "precision" in row.study)
+    counts["precision"] = Counter(precision for row in done if (precision := row.study.get("precision")))
     words = [_said(name, of_value) for name, of_value in counts.items() if of_value]
     lines = [f"Computed by {', '.join(words)}."] if words else []
-    if begun := _counts_of_earlier_parts(done, _other_code):
+    resumed = [row.provenance["parts"] for row in done if "parts" in row.provenance]
+    if begun := _counts_of_earlier_parts(resumed, _other_code):
         lines.append(f"Begun by other code than ended them: {_said('', begun)}.")
-    if begun := _counts_of_earlier_parts(done, _other_kind):
+    if begun := _counts_of_earlier_parts(resumed, _other_kind):
         lines.append(f"Begun on another kind of device than ended them: {_said('device', begun)}.")
     blends = []
     for mean, differing in mixes.items():
@@ -97,9 +98,8 @@ def _different(rows: Iterable[Row]) -> list[tuple[Made, int]]:
     """
     found: dict[tuple[Any, ...], tuple[Made, int]] = {}
     for row in rows:
-        made, classes = row.provenance, row.provenance.get("classes")
-        place = (*map(made.get, READ), _torch(made), str(classes) if classes else None)
-        found[place] = made, found[place][1] + 1 if place in found else 1
+        made, count = found.get(row.made_with, (row.provenance, 0))
+        found[row.made_with] = made, count + 1
     return list(found.values())
 
 
@@ -130,9 +130,11 @@ def _other_kind(part: Made, later: Made) -> str | None:
     return None if before == after else before or "not known"
 
 
-def _counts_of_earlier_parts(rows: Iterable[Row], other: Callable[[Made, Made], str | None]) -> Counter[str]:
-    """The number of runs with a part that differs from the next one, by the words of `other`."""
-    pairs = (pair for row in rows for pair in pairwise(row.provenance.get("parts", [])))
+def _counts_of_earlier_parts(
+    resumed: Iterable[Sequence[Made]], other: Callable[[Made, Made], str | None]
+) -> Counter[str]:
+    """The number of parts of resumed runs that differ from the next part, by the words of `other`."""
+    pairs = (pair for parts in resumed for pair in pairwise(parts))
     return Counter(words for part, later in pairs if (words := other(part, later)))
 
 

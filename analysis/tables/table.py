@@ -104,7 +104,9 @@ class Table(Generic[Found]):
 
     def about(self, rows: Sequence[Row]) -> list[Row]:
         """The rows with the names in `only`."""
-        return [row for row in rows if all(getattr(row, name) in allowed for name, allowed in self.only.items())]
+        for name, allowed in self.only.items():
+            rows = [row for row in rows if getattr(row, name) in allowed]
+        return list(rows)
 
     def ready(self, rows: Sequence[Row], metrics: Metrics | None) -> list[Row]:
         """The rows with all data of the table, so that they suffice to make it again without the metrics."""
