@@ -5,7 +5,7 @@ import torch
 from numpy.typing import DTypeLike
 from torch import Tensor
 
-from plasticity_lab.networks.model import of_pixels
+from plasticity_lab.stacking.pixels import of_pixels
 
 TYPES = {np.dtype(np.float32): torch.float32, np.dtype(np.uint8): torch.uint8}
 

@@ -41,6 +41,7 @@ class LossOutput(NamedTuple):
     weights: weights of the batch's rows, (B,), as in `Now.weights`; None if all rows are examples.
     outputs: the network's outputs for the batch, name → (K, B, O), for interventions that watch them.
     each: the loss of each example without its weight, (K, B), for the same interventions; for an actor the policy's.
+    statistics: running statistics after the batch, name → (K, ...), in the loss of an update if the network has any.
     """
 
     total: Tensor
@@ -49,6 +50,7 @@ class LossOutput(NamedTuple):
     weights: Tensor | None = None
     outputs: Tensors = {}
     each: Tensor | None = None
+    statistics: Tensors = {}
 
 
 Loss = Callable[[Tensors, Settings, Tensors], LossOutput]
@@ -131,7 +133,7 @@ def update_of(
 
     def total(
         parameters: Tensors, taps: Tensors, learned: Tensors, train: TrainState, inputs: UpdateInputs, batch: Tensors
-    ) -> tuple[Tensor, tuple[Tensors, Tensors, Tensors, Tensors, Tensors]]:
+    ) -> tuple[Tensor, tuple[Tensors, Tensors, Tensors, Tensors, Tensors, Tensors]]:
         parameters = {**train.parameters, **parameters}
         layered = ThroughKernels(parameters, taps) if kernels else parameters
         output = loss(layered, inputs.settings, batch)
@@ -144,7 +146,7 @@ def update_of(
         total = output.total.sum() + (term := noting(intervention.penalty(now))).total.sum()
         for name in model.losses:
             total = total + output.hidden[name].sum()
-        return total, (output.measured, hidden, rows, layer_inputs, term.noted)
+        return total, (output.measured, hidden, rows, layer_inputs, term.noted, output.statistics)
 
     def update(train: TrainState, inputs: UpdateInputs, batch: Tensors) -> tuple[State, Tensors]:
         inputs = scheduled(optimizer, inputs)
@@ -160,14 +162,14 @@ def update_of(
         )
         learned = {name: train.state[name] for name in intervention.learned}
         gradients_of = torch.func.grad(total, argnums=(0, 1, 2), has_aux=True)
-        (gradients, deltas, of_learned), (measured, hidden, rows, layer_inputs, noted) = gradients_of(
+        (gradients, deltas, of_learned), (measured, hidden, rows, layer_inputs, noted, statistics) = gradients_of(
             others, taps, learned, train, inputs, batch
         )
         if clip is not None:
             gradients = clip(gradients, inputs.settings["agent"])
         keeps = intervention.needs_step or intervention.needs_before
-        learning = model.learned(train.parameters) if keeps else {}
-        before = {name: value.clone() for name, value in learning.items()}
+        kept = _now(model, train.parameters, train, inputs).network if keeps else {}
+        before = {name: value.clone() for name, value in kept.items()}
         optimize(train, gradients, inputs)
         weights = {f"{name}.weight": x for name, x in layer_inputs.items()}
         for own, corrections in by_count(model, inputs, list(weights)) if tapped else ():
@@ -175,6 +177,8 @@ def update_of(
             if own_inputs:
                 settings = inputs.settings["optimizer"]
                 optimizer.update_linear(own_inputs, deltas, train.parameters, train.moments, settings, corrections)
+        for name, value in statistics.items():
+            train.parameters[name].copy_(value)
         if learned:
             train = train._replace(state=trained(optimizer, train.state, learned, of_learned, inputs))
         shown: dict[str, Any] = {"before": before, "noted": noted, "round": in_round}

@@ -10,14 +10,14 @@ from plasticity_lab.stacking.run_axis import beside
 
 
 def copied(now: Now, prefix: str) -> State:
-    """The average at first, a copy of all parameters but switches: prefix and parameter → (K, ...)."""
-    names = [name for name in now.parameters if name not in now.model.switches]
-    return {f"{prefix}{name}": now.parameters[name].clone() for name in names}
+    """The average at first, a copy of the network without switches: prefix and parameter → (K, ...)."""
+    left_out = now.model.switches
+    return {f"{prefix}{name}": value.clone() for name, value in now.network.items() if name not in left_out}
 
 
 def averages(now: Now, prefix: str) -> dict[str, Tensor]:
     """The entries of the active parameters' averages, parameter → (K, ...)."""
-    names = (name for name in now.parameters if name not in now.model.switches)
+    names = (name for name in now.network if name not in now.model.switches)
     return {name: now.state[f"{prefix}{name}"] for name in names}
 
 

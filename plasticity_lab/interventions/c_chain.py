@@ -83,7 +83,7 @@ class CChain(Intervention):
         begun |= {name: pairs.clone() for name in ("sums", "lap", "round")}
         begun["rounds"] = torch.zeros(len(first), 2, dtype=torch.int64, device=first.device)
         begun["updates"] = begun["rounds"][:, 0].clone()
-        return {**begun, **{f"{PREVIOUS}{name}": value.clone() for name, value in now.parameters.items()}}
+        return {**begun, **{f"{PREVIOUS}{name}": value.clone() for name, value in now.network.items()}}
 
     def penalty(self, now: Now) -> Penalty:
         """(K,), and notes c (K,) and the losses of the update, (K, 2)."""
@@ -92,7 +92,7 @@ class CChain(Intervention):
         assert now.divergence is not None
         assert now.loss is not None
         weights = torch.full_like(now.loss[0], 1 / now.loss.shape[1]) if now.weights is None else now.weights
-        previous = {name: now.state[f"{PREVIOUS}{name}"] for name in now.parameters}
+        previous = {name: now.state[f"{PREVIOUS}{name}"] for name in now.network}
         reference, _ = now.forward(previous, now.second)
         outputs, _ = now.forward(now.parameters, now.second)
         acts_K1 = (now.state["updates"] >= self.skipped).unsqueeze(1)
@@ -131,7 +131,7 @@ class CChain(Intervention):
         if self.per_task != "none":
             begun |= {name: torch.zeros_like(now.state[name]) for name in MEANS}
         if self.per_task == "all":
-            begun |= {f"{PREVIOUS}{name}": value.clone() for name, value in now.parameters.items()}
+            begun |= {f"{PREVIOUS}{name}": value.clone() for name, value in now.network.items()}
             begun["updates"] = torch.zeros_like(now.state["updates"])
         return {**now.state, **begun}
 

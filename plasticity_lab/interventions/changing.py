@@ -62,6 +62,8 @@ class Changing(Intervention):
         network = others.one("network", Network) if "network" in others else None
         if network is not None and not in_halves(network):
             return "it needs a network that consists of features and a head (see networks.halves)"
+        if network is not None and network.norm == "batch":
+            return "its frozen copies of layers have no running statistics; choose network.norm=layer"
         apart = isinstance(network, ActorCritic) and network.separate_value_trunk
         if apart and others.one("activation", Activation).randomised:
             return "the activation would draw other numbers than in a plain run, as the value has a separate trunk"

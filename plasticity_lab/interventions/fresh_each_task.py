@@ -33,8 +33,8 @@ class FreshEachTask(Intervention):
         """Writes the fresh values into the active parameters, in place. An idle environment gets them when its next
         task begins.
         """
-        first = next(iter(now.parameters.values()))
+        first, network = next(iter(now.parameters.values())), now.network
         for name, fresh in now.model.start(now.seeds, first.device, now.task).items():
-            if name in now.parameters and name not in now.model.switches:
-                now.parameters[name].copy_(fresh)
+            if name in network and name not in now.model.switches:
+                network[name].copy_(fresh)
         return now.state

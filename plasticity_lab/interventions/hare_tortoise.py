@@ -24,8 +24,9 @@ EVALUATED = ("tortoise", "hare")
 class HareTortoise(Intervention):
     """s ← strength · s + (1 − strength) · θ after every update; θ ← s periodically. θ is the hare, s the tortoise.
 
-    s starts as the network at birth, and includes all parameters: biases, normalisation, σ of noisy layers, learned
-    parameters of activations. It does not include which experts are open. The hare learns and acts.
+    s starts as the network at birth, and includes all parameters: biases, normalisation and its running statistics,
+    σ of noisy layers, learned parameters of activations. It does not include which experts are open. The hare learns
+    and acts.
 
     every: updates from one return of the hare to the next; null: it never returns, so only the average is added.
     first: the number of updates before the first return; null: `every`. evaluated: the network that is tested on
@@ -71,8 +72,9 @@ class HareTortoise(Intervention):
         if self.shared and self.period is not None:
             assert now.count is not None
             returned = self._returns(now.count)
+        network = now.network
         for name, slow in averages(now, SLOW).items():
-            fast = now.parameters[name]
+            fast = network[name]
             if returned is not None:
                 slow.copy_(torch.where(returned, fast, slow))
             follow(slow, fast, now.settings["strength"])
@@ -81,8 +83,9 @@ class HareTortoise(Intervention):
     def every_n_updates(self, now: Now) -> State:
         """The hare returns to the tortoise, in place, if it is due."""
         if self._returns(now.updates):
+            network = now.network
             for name, slow in averages(now, SLOW).items():
-                now.parameters[name].copy_(slow)
+                network[name].copy_(slow)
         return now.state
 
     def _returns(self, updates: Count) -> Count:

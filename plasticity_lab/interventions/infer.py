@@ -71,7 +71,7 @@ class InFeR(Intervention):
         drawn = [layer.start(host_stream(seed, "infer"), "default", 1.0) for seed in now.seeds]
         first = next(iter(now.parameters.values()))
         heads = {name: torch.stack([torch.from_numpy(of[name]) for of in drawn]).to(first.device) for name in drawn[0]}
-        network = {f"{BIRTH}{name}": value.clone() for name, value in now.parameters.items()}
+        network = {f"{BIRTH}{name}": value.clone() for name, value in now.network.items()}
         return {**heads, **{f"{BIRTH}{name}": value.clone() for name, value in heads.items()}, **network}
 
     def penalty(self, now: Now) -> Tensor:
@@ -79,7 +79,7 @@ class InFeR(Intervention):
         assert now.forward is not None
         assert now.x is not None
         layer = self._layer(now.model, now.parameters)
-        at_birth = {name: now.state[f"{BIRTH}{name}"] for name in (*now.parameters, *self.learned)}
+        at_birth = {name: now.state[f"{BIRTH}{name}"] for name in (*now.network, *self.learned)}
         _, hidden = now.forward(at_birth, now.x)
         targets_KBH = layer(at_birth, _features(now.model, at_birth, hidden)).detach()
         outputs_KBH = layer(now.state, _features(now.model, now.parameters, now.hidden))

@@ -62,6 +62,7 @@ class Now(NamedTuple):
 
     model: the functions of the network, its layers and units.
     parameters: the active ones, (K, ...), without frozen ones; a forward pass takes `{**now.frozen, **now.parameters}`.
+    frozen: parameters that nothing trains, and the running statistics of batch normalisation.
     moments: kind → the same names. Only these may be changed.
     settings: the intervention's settings on the run axis, name → (K,). state: the intervention's state.
     keys (K, 2), count (): for random numbers inside a compiled update, `uniforms(now.keys, now.count, n)`.
@@ -121,6 +122,12 @@ class Now(NamedTuple):
     body: str | None = None
     targets: Sequence[Tensors] = ()
     frozen: Tensors = {}
+
+    @property
+    def network(self) -> Tensors:
+        """The parameters and the running statistics: a copy of the network includes both."""
+        of_batches = {name: value for name, value in self.frozen.items() if name in self.model.statistics}
+        return {**self.parameters, **of_batches}
 
     @property
     def units(self) -> list[Unit]:

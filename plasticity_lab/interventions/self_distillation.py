@@ -58,6 +58,7 @@ class SelfDistillation(Intervention):
 
     def after_step(self, now: Now) -> State:
         """The average follows the active parameters, in place."""
+        network = now.network
         for name, slow in averages(now, SLOW).items():
-            follow(slow, now.parameters[name], now.settings["average"])
+            follow(slow, network[name], now.settings["average"])
         return now.state

@@ -10,7 +10,7 @@ class CNN(Convolutional):
     keep their size) and `order` (activation_pool | pool_activation: which comes first). The defaults valid and
     activation_pool are from Kumar et al. 2023, the network's source. `init`: default (PyTorch's) or kaiming (with the
     activation's gain).
-    `norm`: none or layer (before each activation, as theirs).
+    `norm`: one of NORMS (before each activation, as their layer normalisation).
     """
 
     called = "cnn"

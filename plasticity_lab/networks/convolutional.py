@@ -41,7 +41,7 @@ class Convolutional(Encoder):
     Final classes define them. convolutions: in their order. hidden: units of the hidden layers that follow.
     `padding`: valid, or same (zeros around, images are divided by the stride alone). `order`, if there is pooling:
     activation_pool | pool_activation, which comes first. `init`: see `inits`; only kaiming uses the activation's gain.
-    `norm`: none, or layer, before each activation.
+    `norm`: one of NORMS, before each activation.
     """
 
     inits: ClassVar[Sequence[str]] = ("default", "kaiming")

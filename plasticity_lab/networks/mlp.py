@@ -19,8 +19,8 @@ from plasticity_lab.networks.network import NORMS, Activate, Design, Shapes
 class MLP(InHalves):
     """`depth` hidden layers of `width` units, and a linear layer for each output.  Source: Appendix B (2 × 100).
 
-    `init`: default (PyTorch's, as in the benchmarks) or kaiming (with the activation's gain). `norm`: none, or layer
-    (before each activation). If an agent asks for noise, all layers are noisy.
+    `init`: default (PyTorch's, as in the benchmarks) or kaiming (with the activation's gain). `norm`: one of
+    NORMS (before each activation). If an agent asks for noise, all layers are noisy.
     """
 
     def __init__(self, width: int = 100, depth: int = 2, init: str = "default", norm: str = "none") -> None:

@@ -20,9 +20,12 @@ from plasticity_lab.networks.encoder import Encoder
 from plasticity_lab.networks.halves import FROZEN, frozen_of, held_of, moves_of, outputs_of
 from plasticity_lab.networks.network import Design, Layer, Network, Shapes
 from plasticity_lab.networks.noise import TakesNoise, with_noise
+from plasticity_lab.networks.statistics import first_statistics, in_update
 from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.stacking.batch_normed import Learning
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.normed import linear_of
+from plasticity_lab.stacking.pixels import of_pixels
 from plasticity_lab.stacking.router import StackedRouter
 
 Value = TypeVar("Value")
@@ -36,12 +39,13 @@ class Model:
     The runs of a pack share the network and the structure of the activation. The activation's `run_axis_settings` and
     the parameters differ from run to run. bodies: inputs and outputs of the network, by environment; a classifier has
     one.
-    inputs: the shape of one example, by environment. prefix: before the name of every layer, unit and parameter, for an
+    inputs: the shape of one example, by environment. statistics: a run's first running statistics, by name; among
+    the parameters they count as frozen. prefix: before the name of every layer, unit and parameter, for an
     agent of several networks ("actor"). structure_key: the structure that neither network nor activation holds; two
     models with the same network, activation and key are the same functions.
 
-    Raises ConfigError if the agent asks for noisy layers and the network has none; the network may raise further
-    errors.
+    Raises ConfigError if the agent asks for noisy layers and the network has none, or if the network has running
+    statistics and the agent no batches; the network may raise further errors.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class Model:
                 f"The agent asks for noisy layers, and the network {type(network).__name__} has none; choose one that "
                 "has (network=mlp, nature or small_nature, for example), or an agent without them."
             )
+        self.statistics = first_statistics(self.design, bodies)
         # Computed once: a step, above all a compiled one, must not ask an activation or a layer for initial values.
         self._learned_names = {
             unit.name: {
@@ -85,8 +90,8 @@ class Model:
 
     @property
     def stored(self) -> int:
-        """Numbers of one run in saved weights: `size`, and the frozen parameters."""
-        return self.size + self.held(lambda layer: layer.size)
+        """Numbers of one run in saved weights: `size`, the frozen parameters, and the running statistics."""
+        return self.size + self.held(lambda layer: layer.size) + sum(first.size for first in self.statistics.values())
 
     @property
     def losses(self) -> list[str]:
@@ -117,15 +122,18 @@ class Model:
 
     def learned(self, values: Mapping[str, Value]) -> Mapping[str, Value]:
         """The entries, by parameter, without frozen ones: no gradient, moment, decay or penalty changes those."""
-        if self.network.change is None:
+        if self.network.change is None and not self.statistics:
             return values
-        return {name: value for name, value in values.items() if not name.startswith(self._frozen)}
+        return {name: value for name, value in values.items() if not self._is_frozen(name)}
 
     def frozen(self, values: Mapping[str, Value]) -> dict[str, Value]:
         """The entries of frozen parameters alone."""
-        if self.network.change is None:
+        if self.network.change is None and not self.statistics:
             return {}
-        return {name: value for name, value in values.items() if name.startswith(self._frozen)}
+        return {name: value for name, value in values.items() if self._is_frozen(name)}
+
+    def _is_frozen(self, name: str) -> bool:
+        return name in self.statistics or name.startswith(self._frozen)
 
     def start(self, seeds: Sequence[int], device: torch.device, *position: int) -> dict[str, Tensor]:
         """The first parameters of the pack, name → (K, ...). Each run's parameters depend only on its seed and
@@ -193,6 +201,7 @@ class Model:
         before: dict[str, Tensor] | None = None,
         factor: Tensor | None = None,
         rows: int = 0,
+        learning: Learning | None = None,
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The outputs, name → (K, B, O), and the activations by unit name (K, B, *).
 
@@ -202,7 +211,8 @@ class Model:
         else None. before: a dict that receives the pre-activations, by unit name. factor: (), multiplies all
         pre-activations; None: no factor. rows: number of rows in products. If there are fewer examples, zeros are
         appended to them, or in an encoder to its feature maps, since convolutions need no padding. Outputs and
-        activations have these rows too; noise has not.
+        activations have these rows too; noise has not. learning: in the loss of an update of a network with running
+        statistics: its batch normalises, and receives them. None: they normalise.
 
         The activations also hold the losses of the network itself, by `losses`, (K,).
         """
@@ -233,6 +243,8 @@ class Model:
             return h
 
         design = self.design if noise is None else self._with_noise(noise, x_KBD.shape[1], body)
+        if learning is not None:
+            design = replace(design, layers=in_update(design.layers, learning))
         if x_KBD.shape[1] < rows:
             if isinstance(self.network, Encoder) and uniforms is None:
                 design = replace(design, rows=rows)
@@ -260,7 +272,7 @@ class Model:
     def _start_alone(self, run: int, seed: int, *position: int) -> dict[str, np.ndarray]:
         values = self._drawn(run, seed, *position)
         if self.network.change is None:
-            return values
+            return values | self.statistics
         return values | frozen_of(self.network, self.design, values, self._drawn(run, seed, "change"))
 
     def _drawn(self, run: int, seed: int, *position: int | str) -> dict[str, np.ndarray]:
@@ -280,14 +292,6 @@ class Model:
             for unit in self.units
             for name, value in activation.learnable(unit.activated[0]).items()
         }
-
-
-def of_pixels(x: Tensor) -> Tensor:
-    """Pixels 0 … 255 of any shape, uint8 → 0 … 1, float32: 255 becomes 1 exactly.
-
-    A product, not a quotient: it has the same bits on every device, compiled or not.
-    """
-    return x.to(torch.float32) * (1 / 255)
 
 
 def _learned_name(prefix: str, unit: str, name: str, shared: bool) -> str:

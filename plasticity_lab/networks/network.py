@@ -13,13 +13,17 @@ from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import Component
+from plasticity_lab.stacking.batch_normed import StackedBatchNormed
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.noisy import StackedNoisyLinear
 from plasticity_lab.stacking.normed import StackedDiagonal, StackedNormed, StackedRMSNormed
 
 Arrays = Mapping[str, np.ndarray]
-FOLLOWED_BY = {"layer": StackedNormed, "rms": StackedRMSNormed, "diagonal": StackedDiagonal}
+FOLLOWED_BY = {
+    **{"layer": StackedNormed, "rms": StackedRMSNormed, "diagonal": StackedDiagonal},
+    "batch": StackedBatchNormed,
+}
 """`network.norm` → the class of the layer and its normalisation."""
 NORMS = ("none", *FOLLOWED_BY)
 WITHOUT_GAIN = ("default", "lecun", "xavier", "variance_scaling")
@@ -87,7 +91,7 @@ class Shapes:
     inputs: shape of one example: (D,), or (C, H, W) for an image. outputs: name → size. constants: learned outputs that
     do not depend on the example, name → size. noise: the noise of the layers behind the encoder, if the agent explores
     with it; None: without noise. `beside`: number of further values that an example may have after its inputs (SAC: the
-    action to evaluate).
+    action to evaluate). batches: whether updates learn from batches of examples and move running statistics.
     """
 
     inputs: tuple[int, ...]
@@ -95,6 +99,7 @@ class Shapes:
     constants: Mapping[str, int] = field(default_factory=dict)
     noise: Noise | None = None
     beside: int = 0
+    batches: bool = field(default=False, repr=False)  # no part of a model's structure
 
     def dense(self, name: str, inputs: int, outputs: int) -> StackedLinear | StackedNoisyLinear:
         """A layer behind the encoder, noisy or not."""
@@ -233,7 +238,7 @@ class Network(Component):
 
     The forward pass calls the layers of the given design (not the network's own copies: they may be wrapped) and calls
     `activate(n, x)` once for the n-th unit. It must not read another run or another example.
-    norm: none, or layer: layer normalisation between each layer and the activation that follows it.
+    norm: none, or a normalisation of FOLLOWED_BY between each layer and the activation that follows it.
     """
 
     neutral = {"norm": "none"}

@@ -19,8 +19,8 @@ from plasticity_lab.agents.ppo.normalise import Normaliser, scaling
 from plasticity_lab.agents.ppo.rollout import likeliest, returns_in_test
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.errors import InputError, StoreError
-from plasticity_lab.networks.model import of_pixels
 from plasticity_lab.saved_network.network import Outputs, SavedNetwork, TensorOrArray, in_rows
+from plasticity_lab.stacking.pixels import of_pixels
 
 Statistics = dict[str, Tensor]
 

@@ -91,7 +91,7 @@ class StackedNormed:
 
         h: the output of the layer itself, (K, B, O, *); delta: the gradient by the output of the normalisation.
         """
-        rows = self.normalised(h.movedim(2, -1).flatten(2)).view(*h.shape[:2], -1, self.outputs)
+        rows = self.rows(parameters, h.movedim(2, -1)).view(*h.shape[:2], -1, self.outputs)
         delta_rows = delta.movedim(2, -1).reshape(rows.shape)
         each = [
             [
@@ -107,10 +107,14 @@ class StackedNormed:
         """x (K, B, ...) → (K, B, ...).  noise: the random numbers of the layer within."""
         made = self.layer(parameters, x) if noise_KN is None else self.layer(parameters, x, noise_KN)
         h = made.movedim(2, -1)  # channels last, as convolutions leave them in memory
-        rows_KRO = self.normalised(h.flatten(2)).view(h.shape[0], -1, self.outputs)
-        scale, *shift = (_at_each_row(parameters[f"{self.name}.{part}"], rows_KRO) for part in self.parts)
+        rows_KRO = self.rows(parameters, h)
+        scale, *shift = (at_each_row(parameters[f"{self.name}.{part}"], rows_KRO) for part in self.parts)
         scaled = rows_KRO * scale
         return (scaled + shift[0] if shift else scaled).view(h.shape).movedim(-1, 2)
+
+    def rows(self, parameters: Mapping[str, Tensor], h: Tensor) -> Tensor:
+        """The numbers behind the layer, normalised, before scale and shift.  h (K, B, *, O) → (K, R, O)."""
+        return self.normalised(h.flatten(2)).view(h.shape[0], -1, self.outputs)
 
     def normalised(self, x_KBN: Tensor) -> Tensor:
         """The numbers of each example behind the layer, normalised.  x (K, B, N) → like x."""
@@ -159,7 +163,7 @@ def _mean_at_each_place(x_KBN: Tensor) -> Tensor:
     return product(means_KB4, laid.expand(runs, -1, -1))[..., :numbers]
 
 
-def _at_each_row(values_K1O: Tensor, rows_KRO: Tensor) -> Tensor:
+def at_each_row(values_K1O: Tensor, rows_KRO: Tensor) -> Tensor:
     """Each run's values, repeated at each of its rows.  (K, 1, O) → like rows."""
     runs, rows, outputs = rows_KRO.shape
     laid = pad(rows_KRO.new_ones((rows, 1)), (0, 3))

@@ -17,7 +17,7 @@ PACKS = {
     "supervised": (*DIGITS, "activation=bo_prelu"),
     "normalised": (*DIGITS, "activation=rrelu", "network.norm=layer"),
     "cnn": (*DIGITS, "network=cnn", "network.padding=same", "activation=leaky_relu"),
-    "replay": (*SPLIT, "agent=experience_replay", "activation=swiglu"),
+    "replay": (*SPLIT, "agent=experience_replay", "activation=swiglu", "network.norm=batch"),
     "ppo": (*BOTH, "activation=elu"),
     "dqn": (*SMALL, "activation=prelu"),
     "experts": (*words_of("softmoe", "per_conv"), "benchmark.tasks=2", "activation=prelu"),

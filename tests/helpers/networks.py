@@ -12,7 +12,7 @@ from plasticity_lab.networks.network import Network, Shapes
 
 def classifier(network: Network, activations: Sequence[Activation], image: tuple[int, int, int], classes: int) -> Model:
     """A pack's network from images to logits, as the supervised agent has it."""
-    return Model(network, activations, {"image": Shapes(image, {"logits": classes})})
+    return Model(network, activations, {"image": Shapes(image, {"logits": classes}, batches=True)})
 
 
 def logits(model: Model, *given) -> tuple[Tensor, dict[str, Tensor]]:

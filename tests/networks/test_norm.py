@@ -108,8 +108,8 @@ def test_every_network_can_have_it_and_refuses_other_words(network):
     target, settings = choice("network", network)
     assert settings["norm"] == "none"
     assert build("network", network, target, settings | {"norm": "layer"}).norm == "layer"
-    with pytest.raises(ConfigError, match=r"network\.norm.*'batch'.*none, layer, rms, diagonal"):
-        build("network", network, target, settings | {"norm": "batch"})
+    with pytest.raises(ConfigError, match=r"network\.norm.*'group'.*none, layer, rms, diagonal, batch"):
+        build("network", network, target, settings | {"norm": "group"})
 
 
 def test_what_no_activation_follows_is_not_normalised():

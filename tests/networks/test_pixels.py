@@ -5,9 +5,10 @@ import torch
 
 from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.networks.actor_critic import ActorCritic
-from plasticity_lab.networks.model import Model, of_pixels
+from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Shapes
 from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.stacking.pixels import of_pixels
 from tests.helpers.packs import CPU
 
 

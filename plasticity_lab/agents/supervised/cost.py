@@ -28,6 +28,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
     floats = 2 * AT_ONCE * (pixels + between)
     pairs = benchmark.tasks**2 if benchmark.eval_matrix else 0
     work = model.work()
+    statistics = sum(first.size for first in model.statistics.values())
     seen = benchmark.total_epochs if parts.perturbation else 0  # epochs that also evaluate held-out images
     return Cost(
         length=benchmark.total_steps,
@@ -36,7 +37,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
         flops=flops_of(model, benchmark.batch_size) + parts.operations(model.size, 2 * work * benchmark.batch_size),
         memory=(
             Share(
-                (BYTES_A_PARAMETER + 4 * parts.copies) * model.size + 4 * parts.numbers,
+                (BYTES_A_PARAMETER + 4 * parts.copies) * model.size + 4 * (parts.numbers + statistics),
                 f"the {model.size:,} parameters of its network",
                 "a smaller network.width",
             ),

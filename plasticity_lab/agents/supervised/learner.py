@@ -39,7 +39,7 @@ from plasticity_lab.records.rows import Evaluation, Rows
 def model_of(parts: Parts[LabelledBenchmark], images: ImageSet) -> Model:
     """The model from an image to "logits", a number for each class of the benchmark."""
     image = tuple(images.train_images.shape[1:])
-    shapes = Shapes(image, {"logits": parts.benchmark.outputs(images)})
+    shapes = Shapes(image, {"logits": parts.benchmark.outputs(images)}, batches=parts.benchmark.batch_size > 1)
     return Model(parts.network, parts.activations, {"image": shapes})
 
 

@@ -12,11 +12,14 @@ from plasticity_lab.agents.update import SECOND, Loss, LossOutput, TrainState, U
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.interventions.now import State
 from plasticity_lab.networks.model import Model
+from plasticity_lab.stacking.batch_normed import Learning
 from plasticity_lab.stacking.elementary import exp, log_softmax, log_softmax_at, summed_last
 from plasticity_lab.stacking.optimizer import Optimizer
 
 Tensors = Mapping[str, Tensor]
 Step = Callable[..., State]
+LEARNING = "learning"
+"""Batch entry of an update alone, if the network has running statistics."""
 READS = (1, 2, 3, 4, 6)
 """Positions of the arguments that a step does not change."""
 
@@ -39,10 +42,11 @@ def cross_entropy_of(model: Model) -> Loss:
     """The cross-entropy of a batch. It measures "loss" and "right", (K, B).
 
     A batch has "x" (K, B, D) floats, "labels" (K, B), "weights" (B,) and the random numbers of `drawn`; in a perturbed
-    run also "factor" ().
+    run also "factor" (). In an update of a network with running statistics, its weights are also LEARNING.
     """
 
     def cross_entropy(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
+        learning = Learning(batch[LEARNING]) if LEARNING in batch else None
         outputs, hidden = model.forward(
             parameters,
             settings["activation"],
@@ -50,6 +54,7 @@ def cross_entropy_of(model: Model) -> Loss:
             batch.get("drawn"),
             noise=batch.get("noise"),
             factor=batch.get("factor"),
+            learning=learning,
         )
         loss_KB = -log_likelihood(outputs, batch["labels"])
         right_KB = outputs["logits"].argmax(dim=-1) == batch["labels"]
@@ -60,6 +65,7 @@ def cross_entropy_of(model: Model) -> Loss:
             batch["weights"],
             outputs,
             loss_KB,
+            learning.after if learning else {},
         )
 
     return cross_entropy
@@ -108,6 +114,7 @@ def step_of(
             flat = images_RD.index_select(0, second_KB.flatten())
             batch[SECOND] = pixels.scaled(flat.view(*second_KB.shape, -1))
         batch |= {"factor": now["factor"]} if "factor" in now else {}
+        batch |= {LEARNING: now["weights"]} if model.statistics else {}
         batch |= drawn(model, keys, now["position"], batch_KB.shape[1])
         state, own = update(train_state, UpdateInputs(settings, keys["intervention"], now["position"], now), batch)
         measured["loss"].index_copy_(0, at, own["loss"].unsqueeze(0))
