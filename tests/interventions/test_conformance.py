@@ -58,6 +58,11 @@ NEEDS = {"nap": {"norm": "layer"}}
 VARIANTS = {"ewc_by_batch": "ewc"}
 """Cases beside the files of conf/: one of these with other settings, by which it computes another way."""
 OPTIONS = (*interventions_under("supervised"), *VARIANTS)
+NOT_PLAIN_AT_ZERO = {
+    "selective_reinit": "weights without any utility are drawn again",
+    "shrink_and_perturb": "the noise has a setting of its own",
+    "weight_clipping": "its range would be empty; 0 is refused",
+}
 UNDER_PPO = pytest.mark.parametrize("name", [*interventions_under("ppo"), *VARIANTS])
 DRAWN = [(name, AGENTS[number % len(AGENTS)]) for number, name in enumerate(OPTIONS)]
 """Each intervention under one of the value agents, in turn: what is slow is tested of these pairs."""
@@ -111,6 +116,18 @@ def packed(name: str, network: str):
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_packed_run_equals_the_run_alone(name, network):
     assert not differing(packed(name, network).of(1), trained(runs_of(name, SEEDS[1:2], network), IMAGES).of(0))
+
+
+@pytest.mark.walk(4)
+def test_with_a_strength_of_zero_a_run_is_the_plain_run(name):
+    target, settings = busy(name)
+    if "strength" not in settings or name in NOT_PLAIN_AT_ZERO:
+        pytest.skip(NOT_PLAIN_AT_ZERO.get(name, "it has no strength"))
+    how = {"network": NETWORKS["mlp"] | NEEDS.get(name, {}), **STREAM}
+    plain = trained([run(3, "prelu", **how)], IMAGES).agent.weights()
+    idle = trained([run(3, "prelu", intervention=(target, settings | {"strength": 0.0}), **how)], IMAGES)
+    weights = idle.agent.weights()
+    assert all(torch.equal(weights[parameter], value) for parameter, value in plain.items())
 
 
 @pytest.mark.walk(8)
