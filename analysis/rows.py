@@ -86,7 +86,7 @@ class Row:
 
     @cached_property
     def replicate(self) -> tuple[int, ...]:
-        """The seeds as a sort key; a missing one is -1."""
+        """The seeds as a sort key."""
         return tuple(-1 if seed is None else seed for seed in self.seeds)
 
     @cached_property
@@ -122,10 +122,9 @@ def rows_in(root: Path) -> tuple[list[Row], list[str]]:
         raise StoreError(f"There is no store at {root}; name one with --store, or make one by training a run.")
     store = Store(root)
     planned, damaged = _planned(store)
-    corrupt: list[CorruptRecord] = []
-    incomplete: list[str] = []
-    found = rows(_good(store, corrupt, incomplete), planned)
-    return found, [*map(str, corrupt), *incomplete, *damaged]
+    left_out: list[str] = []
+    found = rows(_good(store, left_out), planned)
+    return found, left_out + damaged
 
 
 def rows(records: Iterable[Mapping[str, Any]], planned: Planned = NOTHING_PLANNED) -> list[Row]:
@@ -176,30 +175,31 @@ def key(settings: Mapping[str, Any]) -> str:
 
 def as_of_today(flat: Mapping[str, Any]) -> dict[str, Any]:
     """A run's settings as dotted keys, with the names of its options, and with the `LATER` settings that it lacks."""
-    return {**flat, **{key: value for key, value in LATER.items() if key not in flat and _has_now(flat, key)}}
+    later = {}
+    for key, value in LATER.items():
+        group, _, setting = key.partition(".")
+        if key not in flat and setting in option(group, str(flat.get(f"{group}.name"))):
+            later[key] = value
+    return {**flat, **later}
 
 
 def varying(settings: Iterable[Mapping[str, Any]]) -> list[str]:
     """The sorted keys with different values; a missing key counts as null."""
     several = {id(one): one for one in settings}.values()
-    names = sorted({name for one in several for name in one})
-    return [name for name in names if len({repr(one.get(name)) for one in several}) > 1]
+    return sorted(name for name in set().union(*several) if len({repr(one.get(name)) for one in several}) > 1)
 
 
-def _good(store: Store, corrupt: list[CorruptRecord], incomplete: list[str]) -> Iterator[dict[str, Any]]:
-    """Yields the complete records; adds the reason for leaving out any other record to the lists."""
+def _good(store: Store, left_out: list[str]) -> Iterator[dict[str, Any]]:
+    """Yields the complete records; adds the reason for leaving out any other record to the list."""
+    corrupt: list[CorruptRecord] = []
     for record in records_of(store, corrupt):
-        if _is_complete(record["science"]):
+        science = record["science"]
+        options = [science.get(group) for group in ("activation", "benchmark")]
+        if "seed" in science and all(isinstance(option, Mapping) and "name" in option for option in options):
             yield record
         else:
-            incomplete.append(f"{store.record(record['run'])} names no activation, benchmark or seed.")
-
-
-def _is_complete(science: Any) -> bool:
-    if not isinstance(science, Mapping) or "seed" not in science:
-        return False
-    options = [science.get(group) for group in ("activation", "benchmark")]
-    return all(isinstance(option, Mapping) and "name" in option for option in options)
+            left_out.append(f"{store.record(record['run'])} names no activation, benchmark or seed.")
+    left_out[:0] = map(str, corrupt)
 
 
 def _names(*sources: Mapping[str, Any]) -> list[tuple[str, ...]]:
@@ -220,13 +220,14 @@ def _settings_of(science: Mapping[str, Any], known: dict[str, Mapping[str, Any]]
     # Runs with a stream or init seed vary in less than other runs do, so they are not replicates of those runs.
     apart = {name: "set apart" for name in SEEDS[1:] if science.get(name) is not None}
     word = repr({**science, **dict.fromkeys(SEEDS), **apart})
-    if word in known:
-        return known[word]
+    if found := known.get(word):
+        return found
     intervention = science.get("intervention") or {"name": "none"}
     flat = as_of_today(_flat({**_without_neutral(science), "intervention": intervention}))
     dropped = (*SEEDS, "activation.name", "benchmark.name", "intervention.name", *MEASURED_BESIDE)
     study = {name: value for name, value in flat.items() if name not in dropped} | apart
-    own = {name: study.pop(name) for name in list(study) if _belongs_to_the_activation(name)}
+    with_activation = ("activation.", "intervention.")
+    own = {name: study.pop(name) for name in [*study] if name.startswith(with_activation) or name == "optimizer.lr"}
     known[word] = {
         "activation": science["activation"]["name"],
         "benchmark": science["benchmark"]["name"],
@@ -262,12 +263,6 @@ def _row(
     )
 
 
-def _has_now(flat: Mapping[str, Any], key: str) -> bool:
-    """Whether the run's option has that setting in this version."""
-    group, _, setting = key.partition(".")
-    return setting in option(group, str(flat.get(f"{group}.name")))
-
-
 def _without_neutral(science: Mapping[str, Any]) -> dict[str, Any]:
     """The science without groups at their neutral option, so that runs from before such a group count as replicates."""
     neutral = {name: declared["neutral"] for name, declared in groups().items() if "neutral" in declared}
@@ -278,18 +273,12 @@ def _without_neutral(science: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _belongs_to_the_activation(name: str) -> bool:
-    return name.startswith(("activation.", "intervention.")) or name == "optimizer.lr"
-
-
 def _flat(science: Mapping[str, Any]) -> dict[str, Any]:
     """Groups of settings as dotted keys."""
     flat = {}
     for name, value in science.items():
-        if isinstance(value, Mapping):
-            flat |= {f"{name}.{setting}": inner for setting, inner in _flat(value).items()}
-        else:
-            flat[name] = value
+        inner = _flat(value) if isinstance(value, Mapping) else None
+        flat |= {name: value} if inner is None else {f"{name}.{setting}": of for setting, of in inner.items()}
     return flat
 
 
