@@ -1,4 +1,10 @@
-"""An arm of a comparison: the runs of one value of the setting, on each benchmark."""
+"""The arms of a comparison: the runs of one value of the setting, on each benchmark, and their scores.
+
+Scores make values of benchmarks with different units comparable: 0 and 1 have the same meaning on each. The values that
+become 0 and 1 are in analysis/reported/score_ends.csv: the chance accuracy of a classifier, the return of random
+actions, the return of a reference. If the file has no values, 0 is the lowest mean of an arm, and 1 is the mean of the
+reference arm, or the best mean. A line without numbers says why the benchmark has no scores.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.compare.sections import Section
+from analysis.compare.setting import together, word
 from analysis.names import metric
+from analysis.reported.reported import lines
 from analysis.rows import Row
 from analysis.tables.build import cell_of
 from analysis.tables.result import Cell
@@ -90,3 +98,111 @@ def _measure(stratum: str, rows: Sequence[Row], name: str | None) -> Measure:
     if measure.undefined:
         raise ConfigError(f"'{measure.name}' is not defined for these runs: {measure.undefined}.")
     return measure
+
+
+FILE = "score_ends.csv"
+ACCURACIES = (
+    "aoa", "taoa", "taoa_all", "aoa_first_tenth", "aoa_last_tenth", "final_accuracy", "final_accuracy_last_task",
+    "train_accuracy", "train_accuracy_last_task", "acc",
+)  # fmt: skip
+"""The metrics that share a chance level: 1 / the number of a network's classes."""
+MANY = 12
+"""Above this number of benchmarks a caption leaves out the numbers of each."""
+RETURNS = ("return", "final_return", "mean_return", "test_return")
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The values, in the metric's unit, that become 0 and 1 on a benchmark, and a description of each.
+
+    reason: why no scores can be computed; None if they can. scored: False if the file says that the benchmark has no
+    scores, whatever the runs; means over several benchmarks leave it out.
+    """
+
+    low: float | None
+    high: float | None
+    low_is: str
+    high_is: str
+    reason: str | None = None
+    scored: bool = True
+
+    def score(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
+        """The scores of values; NaN if the benchmark has no ends."""
+        values = np.asarray(values, dtype=np.float64)
+        if self.low is None or self.high is None or self.reason:
+            return np.full(values.shape, np.nan)
+        return (values - self.low) / (self.high - self.low)
+
+
+def ends_of(section: Section, stratum: str, shown: Measure, means: Mapping[str, float], reference: str | None) -> Ends:
+    """The ends of a benchmark.
+
+    means: arm → its mean there, in the metric's unit. reference: if the benchmark has no published reference, the mean
+    of this arm scores 1; None: the best arm's mean.
+    """
+    rows = next(iter(section.strata[stratum].values()))
+    known = _known(rows[0], shown)
+    if known and not known["low"] and not known["high"]:
+        return Ends(None, None, "", "", known["high_is"], scored=False)
+    low, high = (float(known[end]) * shown.scale if known.get(end) else None for end in ("low", "high"))
+    low_is, high_is = known.get("low_is", ""), known.get("high_is", "")
+    less = shown.better == "less"
+    if low is None:
+        low = (max if less else min)(means.values(), default=None)
+        low_is = f"the {'greatest' if less else 'lowest'} mean of an arm"
+    if high is None:
+        high = means.get(reference or "", (min if less else max)(means.values(), default=None))
+        high_is = f"the mean of {reference}" if reference in means else "the best mean of an arm"
+    reason = None
+    if low is None or high is None:
+        reason = "no run has a value"
+    elif (low >= high) != less or low == high:
+        reason = f"{high_is} ({shown.number(high)}) is not better than {low_is} ({shown.number(low)})"
+    return Ends(low, high, low_is, high_is, reason)
+
+
+def _known(row: Row, shown: Measure) -> Mapping[str, str]:
+    """The line of the file for a benchmark and a metric; empty if it has none."""
+    kind = "accuracy" if shown.name in ACCURACIES else "return" if shown.name in RETURNS else shown.name
+    for line in lines(FILE):
+        wanted = dict(setting.split("=", 1) for setting in line["where"].split())
+        if (
+            row.benchmark in line["benchmark"].split()
+            and line["of"] == kind
+            and all(word(row.study.get(key)) == value for key, value in wanted.items())
+        ):
+            return line
+    return {}
+
+
+def matrix(columns: Sequence[Sequence[float]]) -> np.ndarray:
+    """The values as (N runs, M benchmarks), padded with NaN for benchmarks with fewer runs."""
+    filled = np.full((max(map(len, columns), default=0), len(columns)), np.nan)
+    for at, column in enumerate(columns):
+        filled[: len(column), at] = column
+    return filled
+
+
+def score_matrix(arm: Arm, ends: Mapping[str, Ends]) -> np.ndarray:
+    """The scores of an arm (N runs, M benchmarks), padded with NaN for benchmarks with fewer runs."""
+    return matrix([ends[task].score(arm.values(task)).tolist() for task in ends])
+
+
+def said(ends: Mapping[str, Ends], measures: Mapping[str, Measure]) -> list[str]:
+    """Sentences about the ends; benchmarks with the same ends share one. Many benchmarks: without the numbers."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    many = len(ends) > MANY
+    for task, of in ends.items():
+        words = [
+            name if many else f"{name} ({measures[task].number(value)})"
+            for name, value in ((of.low_is, of.low), (of.high_is, of.high))
+            if value is not None
+        ]
+        alike.setdefault((*words, of.reason or ""), []).append(task)
+    own = ", different for each" if many else ""
+    return [
+        f"{together(tasks)}: no scores, since {reason}."
+        if reason
+        else f"{together(tasks)}: 0 is {' and 1 '.join(words)}{own}."
+        for (*words, reason), tasks in alike.items()
+    ]

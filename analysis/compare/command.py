@@ -11,12 +11,21 @@ from rich.console import Console
 from analysis.asked import FILTERS, add_options, folder_of, places_of, rows_asked_for, tell
 from analysis.compare.caption import verdict, welch_verdict
 from analysis.compare.comparison import BEST, FEW, comparison
-from analysis.compare.preregistered.registration import DIGITS, PAIRED, TESTS, Read, Registration, all_names, read
-from analysis.compare.preregistered.state import State, state_of
+from analysis.compare.preregistered.registration import (
+    DIGITS,
+    PAIRED,
+    TESTS,
+    Read,
+    Registration,
+    State,
+    all_names,
+    read,
+    state_of,
+)
 from analysis.compare.result import Result, shown
 from analysis.frames import metrics_of
 from analysis.rows import Row, rows_in
-from analysis.statistics.holm import holm
+from analysis.statistics.two_groups import holm
 from analysis.tables.listing import add_columns, with_columns
 from analysis.tables.render import terminal
 from plasticity_lab.errors import ConfigError, StoreError

@@ -12,14 +12,13 @@ import scipy.special
 import scipy.stats
 
 from analysis.statistics.bootstrap import REPLICATES, bootstrap, keyed, resampled
-from analysis.statistics.hedges import hedges
 from analysis.statistics.interval import Interval, Rows, difference, improvement_interval, interval
-from analysis.statistics.iqm import CUT, iqm
 from analysis.statistics.method import BOUNDS_ANEW, EFFECT, PERCENTILE, STUDENT, WHOLE_RUNS, Method, family
-from analysis.statistics.normalise import PERCENTILES
 from analysis.statistics.plasticity_score import plasticity_scores
+from analysis.statistics.returns import PERCENTILES
 from analysis.statistics.student import AGGREGATES, apart
-from analysis.statistics.summaries import improvement, mean_score
+from analysis.statistics.summaries import CUT, improvement, iqm, mean_score
+from analysis.statistics.two_groups import hedges
 
 GRID = 400_001
 """The number of quantiles that represent a law; its aggregates are right to 1e-5."""

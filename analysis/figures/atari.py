@@ -11,7 +11,7 @@ from analysis.figures.style import MOST, POINTS
 from analysis.reported.reported import lines
 from analysis.rows import Row, grouped
 from analysis.setting_words import telling, words_of
-from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.declared.means import HEADLINE
 from analysis.tables.table import Metrics
 from plasticity_lab.environments.atari.games import FRAMES
 from plasticity_lab.errors import ConfigError

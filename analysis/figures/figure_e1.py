@@ -9,8 +9,7 @@ from analysis.figures.drawing import Asked, Drawing, Panel, Series, with_unit
 from analysis.figures.groups import Group, caption, dots, groups
 from analysis.outcomes import ended, why_none
 from analysis.rows import Row, grouped
-from analysis.tables.declared.headline import HEADLINE
-from analysis.tables.declared.table2 import TABLE2
+from analysis.tables.declared.means import HEADLINE, TABLE2
 from plasticity_lab.errors import ConfigError
 
 OURS = "ours, mean ± SD over seeds"

@@ -11,7 +11,7 @@ from analysis.figures.drawing import Asked, Drawing, Panel, Series, with_unit
 from analysis.figures.groups import Group, caption, dots, groups
 from analysis.outcomes import ended, why_none
 from analysis.rows import Row, grouped
-from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.declared.means import HEADLINE
 from analysis.where import by_size, comparable
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Declared

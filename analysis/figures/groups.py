@@ -12,9 +12,9 @@ from analysis.figures.drawing import Asked, Marker, Series
 from analysis.outcomes import over_tasks
 from analysis.reported.reported import lines as reported
 from analysis.rows import Row
-from analysis.statistics.correlation import pearson
+from analysis.statistics.relations import pearson
 from analysis.tables.build import build
-from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.declared.means import HEADLINE
 from analysis.tables.made_by import made_lines
 from analysis.tables.result import Cell, Heading, Result
 from analysis.tables.table import Table

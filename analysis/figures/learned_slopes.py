@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from analysis.figures.drawing import Asked, Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, groups
 from analysis.rows import Row, grouped
-from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.declared.means import HEADLINE
 from plasticity_lab.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from analysis.figures.drawing import Asked, Drawing, Panel, Series
 from analysis.figures.groups import caption, groups
 from analysis.rows import Row
-from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.declared.means import HEADLINE
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.task_matrix import READ_OFF, matrix_of
 

@@ -7,20 +7,18 @@ from collections.abc import Callable
 
 from analysis.figures.atari import atari
 from analysis.figures.curves import curves
+from analysis.figures.cycles import figure_6, figure_f1
 from analysis.figures.drawing import Asked, Drawing
 from analysis.figures.early_warning import early_warning
-from analysis.figures.figure_6 import figure_6
-from analysis.figures.figure_c1 import figure_c1
 from analysis.figures.figure_e1 import figure_e1
-from analysis.figures.figure_f1 import figure_f1
 from analysis.figures.first_last import first_last
 from analysis.figures.learned_slopes import FIGURES as OF_LEARNED_SLOPES
 from analysis.figures.matrix import matrix
 from analysis.figures.sensitivity import sensitivity
 from analysis.figures.shapes import ACTIVATIONS_FIGURE, SHAPES
-from analysis.figures.shocks.by_factor import FIGURES as OF_SHOCKS
-from analysis.figures.shocks.dead_band import figure_4
-from analysis.figures.slopes import figure_1
+from analysis.figures.shocks import FIGURES as OF_SHOCKS
+from analysis.figures.shocks import figure_4
+from analysis.figures.slopes import figure_1, figure_c1
 from analysis.figures.two_orders import two_orders
 from plasticity_lab.errors import ConfigError
 

@@ -14,7 +14,7 @@ from analysis.names import ACTIVATIONS, display
 from analysis.outcomes import ended, why_none
 from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, grouped, key, varying
 from analysis.setting_words import telling, words_of
-from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.declared.means import HEADLINE
 from plasticity_lab.errors import ConfigError
 
 WIDE, TICKS = 10.0, 8

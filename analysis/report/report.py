@@ -17,7 +17,7 @@ from analysis.report.runs import curves_payload, flags_of, one_each, runs_payloa
 from analysis.report.sections import Section, sections
 from analysis.rows import Row
 from analysis.tables import TABLES
-from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.declared.means import HEADLINE
 from analysis.tables.listing import NOTHING, Listing, formatted
 from analysis.tables.table import Metrics, Table
 from plasticity_lab.errors import ConfigError

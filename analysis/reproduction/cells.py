@@ -10,10 +10,8 @@ from typing import Any
 from analysis.conf import FOLDER, option
 from analysis.reported.reported import Key, Published, lines_of, published
 from analysis.rows import grouped
-from analysis.statistics.welch import welch_of_summaries
-from analysis.tables.declared.table2 import TABLE2
-from analysis.tables.declared.table_e3 import TABLE_E3
-from analysis.tables.declared.table_e4_e8 import TABLES_E4_E8
+from analysis.statistics.two_groups import welch_of_summaries
+from analysis.tables.declared.means import TABLE2, TABLE_E3, TABLES_E4_E8
 from analysis.tables.result import Result
 from analysis.tables.table import Table
 

@@ -22,10 +22,9 @@ from typing import Literal
 import numpy as np
 
 from analysis.statistics.bootstrap import bootstrap
-from analysis.statistics.iqm import iqm
 from analysis.statistics.method import PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
 from analysis.statistics.student import AGGREGATES, Contributions, Tasks, apart, together
-from analysis.statistics.summaries import mean_score, median_score, optimality_gap
+from analysis.statistics.summaries import iqm, mean_score, median_score, optimality_gap
 
 Rows = Literal["apart", "together"]
 _BY_REPLICATE = {"mean": mean_score, "iqm": iqm, "median": median_score, "optimality gap": optimality_gap}

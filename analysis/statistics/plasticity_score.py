@@ -16,9 +16,9 @@ import numpy as np
 
 from analysis.statistics.bootstrap import bootstrap, keyed
 from analysis.statistics.interval import Interval
-from analysis.statistics.iqm import iqm
 from analysis.statistics.method import BOUNDS_ANEW, PERCENTILE, Method
-from analysis.statistics.normalise import FLOOR, PERCENTILES, Normalised, failed, normalise, scored
+from analysis.statistics.returns import FLOOR, PERCENTILES, Normalised, failed, normalise, scored
+from analysis.statistics.summaries import iqm
 
 BLOCK = 2**20
 """The number of returns drawn at once; it limits memory. Another number here gives other draws."""
@@ -40,7 +40,7 @@ class Spread:
 
         NaN for one run, and if the replicates do not vary.
         """
-        import scipy.special  # slow to import; see `welch`
+        import scipy.special  # slow to import; see `two_groups`
 
         many = self.runs[arm]
         if many < 2 or len(self.replicates[arm]) < 2:
@@ -54,7 +54,7 @@ class Spread:
         NaN for one run, and if the replicates do not vary. Both arms share the bounds, so their difference varies less
         than with separate bounds.
         """
-        import scipy.special  # slow to import; see `welch`
+        import scipy.special  # slow to import; see `two_groups`
 
         many = min(self.runs[arm], self.runs[other])
         apart = self.replicates[arm] - self.replicates[other]

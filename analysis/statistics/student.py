@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.statistics.iqm import CUT, iqm
+from analysis.statistics.summaries import CUT, iqm
 
 Tasks = Sequence[np.ndarray]
 """The runs of each task, (n,) each, finite."""
@@ -106,7 +106,7 @@ class Error:
 
     def half_width(self, level: float) -> float:
         """Half the width of the interval of the aggregate."""
-        import scipy.special  # slow to import; see `welch`
+        import scipy.special  # slow to import; see `two_groups`
 
         return float(scipy.special.stdtrit(self.df, 0.5 + level / 2)) * self.error
 

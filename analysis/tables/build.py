@@ -19,12 +19,11 @@ from analysis.rows import Row, grouped, key, varying
 from analysis.setting_words import telling, word, words_of
 from analysis.statistics.method import shared
 from analysis.statistics.summaries import mean_sd
-from analysis.statistics.welch import Welch
+from analysis.statistics.two_groups import Welch
 from analysis.tables.caption import cautions_of, data_line
-from analysis.tables.judge import corrected, judged
 from analysis.tables.made_by import mixed
 from analysis.tables.paper import Values, paper_values, unlike_paper
-from analysis.tables.result import Cell, Heading, Place, Result
+from analysis.tables.result import Cell, Heading, Place, Result, corrected, judged
 from analysis.tables.table import Table
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.measures import Measure

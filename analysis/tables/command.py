@@ -12,8 +12,7 @@ from analysis.asked import DEMO, TRAINING, add_options, folder_of, places_of, ro
 from analysis.origin import ENDING, kind_of, origin, said_of_figure
 from analysis.rows import Row
 from analysis.tables import TABLES, named
-from analysis.tables.declared.headline import HEADLINE
-from analysis.tables.declared.table2 import TABLE2
+from analysis.tables.declared.means import HEADLINE, TABLE2
 from analysis.tables.listing import Listing, add_columns, with_columns
 from analysis.tables.render import csv_text, latex, markdown, terminal, text
 from analysis.tables.result import Result

@@ -11,13 +11,12 @@ import numpy as np
 
 from analysis.rows import Row, grouped, key, varying
 from analysis.setting_words import short_words
-from analysis.statistics.gap import gap_change, gap_summary
 from analysis.statistics.interval import interval
 from analysis.statistics.method import TODAY, Method, Methods, shared
-from analysis.statistics.normalise import FLOOR, PERCENTILES, Normalised, failed
 from analysis.statistics.plasticity_score import PlasticityScores, Spread, plasticity_scores
+from analysis.statistics.returns import FLOOR, PERCENTILES, Normalised, failed, gap_change, gap_summary
 from analysis.statistics.summaries import mean_sd
-from analysis.statistics.welch import welch
+from analysis.statistics.two_groups import welch
 from analysis.tables.made_by import mixed
 from analysis.tables.table import Table, cycle_returns, without_episode
 

@@ -26,7 +26,7 @@ from analysis.figures.drawing import Drawing, Marker, Panel, Series
 from analysis.figures.files import csv_text
 from analysis.figures.static import pictures
 from analysis.statistics.summaries import half_width, mean_sd
-from analysis.statistics.welch import welch
+from analysis.statistics.two_groups import welch
 from launch.bench.choices import parser_of
 from launch.bench.plain_ppo import ROLLOUT
 from plasticity_lab.environments.bodies import BODIES
@@ -174,7 +174,7 @@ def differences(ours: Curves, theirs: Curves) -> list[str]:
 
     Its 90 % interval is Welch's; the script's mean is taken as exact.
     """
-    from scipy.stats import t as student_t  # slow to import; see `welch`
+    from scipy.stats import t as student_t  # slow to import; see `two_groups`
 
     lines = []
     for body in [body for body in theirs if body in ours]:

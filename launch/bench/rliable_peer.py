@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from analysis.statistics.bootstrap import REPLICATES, bootstrap
-from analysis.statistics.iqm import iqm
+from analysis.statistics.summaries import iqm
 from launch.bench.choices import parser_of, write_result
 from plasticity_lab.process.exits import leave, status_of
 

@@ -4,13 +4,10 @@ import io
 import pytest
 
 from analysis.rows import Planned, rows
-from analysis.statistics.hedges import hedges
-from analysis.statistics.paired import paired
-from analysis.statistics.welch import welch
+from analysis.statistics.two_groups import hedges, paired, welch
 from analysis.tables.build import build
 from analysis.tables.caption import caption
-from analysis.tables.declared.headline import HEADLINE
-from analysis.tables.declared.table2 import TABLE2
+from analysis.tables.declared.means import HEADLINE, TABLE2
 from analysis.tables.render import csv_text, text
 from tests.helpers.built_tables import built, by_label, column
 from tests.helpers.made_up_agent import PLAYER

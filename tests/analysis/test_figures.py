@@ -13,7 +13,7 @@ from analysis.figures.curve import draw_curve, panels_of
 from analysis.figures.drawing import Asked
 from analysis.figures.files import csv_text
 from analysis.figures.named import FIGURES
-from analysis.figures.shocks.by_factor import FIGURES as OF_SHOCKS
+from analysis.figures.shocks import FIGURES as OF_SHOCKS
 from analysis.figures.two_orders import two_orders
 from analysis.frames import metrics_of
 from analysis.rows import rows, rows_in

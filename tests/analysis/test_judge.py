@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from analysis.rows import rows
-from analysis.statistics.holm import holm
-from analysis.statistics.welch import welch
+from analysis.statistics.two_groups import holm, welch
 from analysis.tables.build import build
 from analysis.tables.caption import caption
-from analysis.tables.declared.table2 import TABLE2
+from analysis.tables.declared.means import TABLE2
 
 AGAINST_ALL = replace(TABLE2, against="all")
 

@@ -5,7 +5,7 @@ import pytest
 from analysis.rows import rows
 from analysis.tables.build import build
 from analysis.tables.caption import caption
-from analysis.tables.declared.table2 import TABLE2
+from analysis.tables.declared.means import TABLE2
 from analysis.tables.render import csv_text
 
 MADE = {"commit": "e57c382f9aab2bd8", "dirty": False, "device": "cpu", "mode": "eager", "versions": {"torch": "2.13.0"}}

@@ -10,7 +10,7 @@ from analysis.rows import Planned, rows
 from analysis.tables import TABLES
 from analysis.tables.build import build
 from analysis.tables.caption import caption
-from analysis.tables.declared.table2 import TABLE2
+from analysis.tables.declared.means import TABLE2
 from analysis.tables.missing import NOT_HERE
 from analysis.tables.render import csv_text, text
 from launch.command import resolve

@@ -11,8 +11,7 @@ from analysis.rows import rows
 from analysis.tables import TABLES
 from analysis.tables.build import build
 from analysis.tables.caption import caption
-from analysis.tables.declared.table2 import TABLE2
-from analysis.tables.declared.table_e3 import TABLE_E3
+from analysis.tables.declared.means import TABLE2, TABLE_E3
 from analysis.tables.grid import grid
 from analysis.tables.paper import of_another, paper_values
 from analysis.tables.render import csv_text, latex, markdown, text

@@ -9,7 +9,7 @@ from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.files import csv_text as figure_csv
 from analysis.rows import rows
 from analysis.tables.build import build
-from analysis.tables.declared.table2 import TABLE2
+from analysis.tables.declared.means import TABLE2
 from analysis.tables.render import csv_text, guarded, latex, markdown, text
 
 

@@ -12,7 +12,7 @@ from analysis.outcomes import over_tasks, why_none
 from analysis.rows import rows
 from analysis.tables import TABLES
 from analysis.tables.build import build
-from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.declared.means import HEADLINE
 from analysis.tables.render import csv_text, text
 from plasticity_lab.agents.ppo.agent import PPO_MEASURES
 from plasticity_lab.records.record import write_metrics, write_record

@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from analysis.reported import reported
-from analysis.tables.declared.table_e4_e8 import BENCHMARKS
+from analysis.tables.declared.means import BENCHMARKS
 from launch import command
 from launch.command import resolve, run_command
 from launch.launchers import report

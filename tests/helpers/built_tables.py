@@ -2,7 +2,7 @@
 
 from analysis.rows import rows
 from analysis.tables.build import build
-from analysis.tables.declared.table2 import TABLE2
+from analysis.tables.declared.means import TABLE2
 
 
 def built(records, planned=None, metric=None):

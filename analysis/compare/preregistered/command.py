@@ -7,8 +7,17 @@ from typing import Any
 
 from analysis.asked import FILTERS, add_options, folder_of, rows_asked_for
 from analysis.compare.comparison import BEST
-from analysis.compare.preregistered.registration import DIGITS, TESTS, WELCH, Registration, all_names, read, write
-from analysis.compare.preregistered.state import beside, state_of
+from analysis.compare.preregistered.registration import (
+    DIGITS,
+    TESTS,
+    WELCH,
+    Registration,
+    all_names,
+    beside,
+    read,
+    state_of,
+    write,
+)
 from analysis.compare.sections import Section, sections
 from analysis.compare.setting import chosen_setting
 from analysis.conf import groups

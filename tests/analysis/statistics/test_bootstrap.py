@@ -8,8 +8,7 @@ import scipy.stats
 
 from analysis.statistics import bootstrap as module
 from analysis.statistics.bootstrap import bootstrap, profile, resampled
-from analysis.statistics.iqm import iqm
-from analysis.statistics.summaries import improvement, mean_score
+from analysis.statistics.summaries import improvement, iqm, mean_score
 
 
 def normal(key, *shape):

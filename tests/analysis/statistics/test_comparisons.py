@@ -5,12 +5,9 @@ import pytest
 import scipy.special
 import scipy.stats
 
-from analysis.statistics.correlation import pearson
-from analysis.statistics.hedges import correction, hedges
-from analysis.statistics.holm import holm
-from analysis.statistics.paired import paired
+from analysis.statistics.relations import pearson
 from analysis.statistics.summaries import mean_sd
-from analysis.statistics.welch import welch, welch_of_summaries
+from analysis.statistics.two_groups import correction, hedges, holm, paired, welch, welch_of_summaries
 
 
 def test_mean_and_sample_sd_by_hand():

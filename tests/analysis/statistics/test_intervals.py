@@ -10,11 +10,10 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from analysis.coverage.simulation import studentised, t_of
 from analysis.statistics.interval import difference, improvement_interval, interval
-from analysis.statistics.iqm import iqm
 from analysis.statistics.method import BOUNDS_ANEW, PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
 from analysis.statistics.plasticity_score import plasticity_scores, spread
 from analysis.statistics.student import AGGREGATES
-from analysis.statistics.summaries import improvement, median_score, optimality_gap
+from analysis.statistics.summaries import improvement, iqm, median_score, optimality_gap
 
 NAN, INF = math.nan, math.inf
 T_2 = 4.302652729911275

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.statistics.parabola import parabola
+from analysis.statistics.relations import parabola
 
 
 def test_points_of_a_parabola_give_it_back():

@@ -8,12 +8,10 @@ import scipy.stats
 
 from analysis.reported.reported import FOLDER
 from analysis.statistics.bootstrap import above
-from analysis.statistics.gap import gap_change, gap_summary, gaps
-from analysis.statistics.iqm import iqm
 from analysis.statistics.method import PERCENTILE
-from analysis.statistics.normalise import normalise
 from analysis.statistics.plasticity_score import plasticity_scores
-from analysis.statistics.summaries import improvement, mean_score, median_score, optimality_gap
+from analysis.statistics.returns import gap_change, gap_summary, gaps, normalise
+from analysis.statistics.summaries import improvement, iqm, mean_score, median_score, optimality_gap
 
 # What rliable's own tests look at.
 X = [[1, 2], [2, 2], [1, 1], [2, 1]]
