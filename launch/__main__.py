@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status_of(lambda: _done(words))
 
 
-def _done(words: Sequence[str]) -> int:
+def _done(words: Sequence[str]) -> int | None:
     check_words(words)
     known = sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
     if not words or words[0] not in known:

@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status_of(lambda: _measured(_parser().parse_args(arguments)))
 
 
-def _measured(options: argparse.Namespace) -> int:
+def _measured(options: argparse.Namespace) -> None:
     """Measures, and writes a table and a JSON file.  Raises ConfigError."""
     import torch  # --help need not wait for it, nor for modules that import it
 
@@ -64,7 +64,6 @@ def _measured(options: argparse.Namespace) -> int:
         (options.out / "bench.txt").write_text(f"{text}\n")
         (options.out / "bench.json").write_text(json.dumps(content, indent=1))
     print(f"{text}\n\nThe table and all samples: {options.out / 'bench.txt'}, {options.out / 'bench.json'}")
-    return 0
 
 
 def _choices(options: argparse.Namespace) -> Choices:

@@ -84,8 +84,8 @@ def ppo(name: str, widths: Sequence[int], modes: Sequence[str], device: str = "c
         return packs
     plain = PlainPPO(body.gymnasium, 0, ENDLESS)
     script = Contender("plain script", facts | {"width": 1, "mode": "eager"}, ROLLOUT, plain.burst)
-    facts, (burst, steps) = {"activation": "", "body": name, "mode": ""}, body_alone(body, max(widths), ALONE_STEPS)
-    alone = Contender("the body alone", facts | {"width": max(widths)}, steps, burst)
+    facts, width = {"activation": "", "body": name, "mode": ""}, max(widths)
+    alone = Contender("the body alone", facts | {"width": width}, ALONE_STEPS * width, _alone(body, width))
     name = "the body alone, in Gymnasium"
     return [script, *packs, alone, Contender(name, facts | {"width": 1}, ALONE_STEPS, _in_gymnasium(body))]
 
@@ -107,15 +107,15 @@ def _begun(runs: Sequence[Run], bodies: Bodies, mode: str, device: str) -> tuple
     return learner, task
 
 
-def body_alone(body: Body, width: int, steps: int = 10) -> tuple[Callable[[], None], int]:
-    """A burst of `steps` steps of `width` copies of an environment without learning, and the total number of steps."""
+def _alone(body: Body, width: int) -> Callable[[], None]:
+    """A burst of steps of `width` copies of an environment without learning."""
     environments, actions = Environments(body, range(width), 1, 0), _actions(body, width)
 
     def burst() -> None:
-        for _ in range(steps):
+        for _ in range(ALONE_STEPS):
             environments.step(next(actions))
 
-    return burst, steps * width
+    return burst
 
 
 def _in_gymnasium(body: Body) -> Callable[[], None]:

@@ -250,8 +250,8 @@ def _series(label: str, runs: Sequence[ReturnCurve]) -> Series:
     )
 
 
-def main() -> int:
-    """The command.  Returns its exit status."""
+def main() -> None:
+    """The command."""
     parser = parser_of("agreement", __doc__)
     parser.add_argument("--agent", choices=TITLES, default="ppo_cleanrl")
     parser.add_argument("--store", type=Path, required=True, help="required: store of the packed runs, or packed.json")
@@ -275,7 +275,6 @@ def main() -> int:
     files |= {f"{name}.json": kept(runs) for name, runs in curves.items()}
     for name, content in files.items():
         write_atomically(options.out / name, content)
-    return 0
 
 
 if __name__ == "__main__":

@@ -9,13 +9,12 @@ game; ale-py's environment keeps its seed. EnvPool has another engine of the emu
 import importlib.util
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from launch.bench.choices import parser_of, write_result
+from launch.bench.choices import parsed, parser_of, write_result
 from plasticity_lab.environments.atari.body import atari
 from plasticity_lab.environments.atari.games import FRAMES, STICKY
 from plasticity_lab.environments.environments import Environments
@@ -61,15 +60,14 @@ def measured(game: str, copies: int, steps: int, repeats: int) -> dict[str, list
     return rates
 
 
-def main() -> int:
-    """The command.  Returns its exit status."""
+def main() -> None:
+    """The command."""
     parser = parser_of("atari", __doc__)
     parser.add_argument("--games", default="pong,breakout", help="some of them, by their names")
     parser.add_argument("--copies", type=int, default=8, help="environments side by side")
     parser.add_argument("--steps", type=int, default=400, help="steps of every copy in a round")
     parser.add_argument("--repeats", type=int, default=3, help="rounds that are measured")
-    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for atari.json")
-    options = parser.parse_args()
+    options = parsed(parser, "atari")
     by_game = {}
     for game in options.games.split(","):
         by_game[game] = of_game = measured(game, options.copies, options.steps, options.repeats)
@@ -77,7 +75,6 @@ def main() -> int:
             ratio = median(rate / base for rate, base in zip(rates, of_game["AtariVectorEnv"], strict=True))
             print(f"{game}, {name}: {median(rates):.1f} thousand frames a CPU second, {ratio:.2f} × AtariVectorEnv")
     write_result(options.out, "atari", {"thousands_of_frames": by_game})
-    return 0
 
 
 if __name__ == "__main__":

@@ -69,8 +69,8 @@ def _cpu_of(process: int) -> float:
         return int(file.read().split()[0]) / 1e9
 
 
-def main() -> int:
-    """The command.  Returns its exit status."""
+def main() -> None:
+    """The command."""
     parser = parser_of("body_processes", __doc__)
     parser.add_argument("--bodies", default=",".join(MUJOCO), help=f"of {', '.join(MUJOCO)}")
     parser.add_argument("--copies", type=int, default=8)
@@ -82,7 +82,6 @@ def main() -> int:
     print("                wall:  1  several   faster     CPU:  1  several     more")
     for name in options.bodies.split(","):
         print(_line(body_named(name), options.copies, many), flush=True)
-    return 0
 
 
 if __name__ == "__main__":

@@ -113,6 +113,12 @@ def parser_of(name: str, docstring: str | None) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(prog=f"python -m launch.bench.{name}", description=(docstring or "").split("\n")[0])
 
 
+def parsed(parser: argparse.ArgumentParser, result: str) -> argparse.Namespace:
+    """The options of the command line, with --out, the folder for the file of `write_result`.  result: its name."""
+    parser.add_argument("--out", type=Path, default=Path("bench_results"), help=f"folder for {result}.json")
+    return parser.parse_args()
+
+
 def write_result(folder: Path, name: str, content: Mapping[str, Any]) -> None:
     """Writes NAME.json: the content, the provenance of the numbers, and the load of the machine.  Raises StoreError."""
     made = provenance() | content.get("provenance", {}) | {"load": os.getloadavg()}

@@ -45,8 +45,8 @@ def an_update(pack: Packed) -> float:
     return median(taken)
 
 
-def main() -> int:
-    """The command.  Returns its exit status."""
+def main() -> None:
+    """The command."""
     parser = parser_of("compiling", __doc__)
     parser.add_argument("--network", choices=SETTINGS, default="mlp")
     parser.add_argument("--activation", choices=ACTIVATIONS, default="relu")
@@ -74,7 +74,6 @@ def main() -> int:
     saved = eager - compiled
     print(f"it has paid after {first / saved:,.0f}, {cold / saved:,.0f} and {loaded / saved:,.0f} "
           "updates of one pack")  # fmt: skip
-    return 0
 
 
 if __name__ == "__main__":

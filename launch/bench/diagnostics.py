@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from launch.bench.choices import parser_of, write_result
+from launch.bench.choices import parsed, parser_of, write_result
 from launch.command import resolve
 from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.rows import Position
@@ -96,14 +96,13 @@ def noise(resource: Any) -> Any:
     return replace(resource, **parts)
 
 
-def main() -> int:
-    """The command.  Returns its exit status."""
+def main() -> None:
+    """The command."""
     parser = parser_of("diagnostics", __doc__)
     parser.add_argument("--situations", default=",".join(SITUATIONS), help="some of them, by their names")
     parser.add_argument("--width", type=int, default=5, help="runs of a pack")
     parser.add_argument("--epochs", type=int, default=3, help="epochs that count")
-    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for diagnostics.json")
-    options = parser.parse_args()
+    options = parsed(parser, "diagnostics")
     from launch.work.process import prepare_process
 
     prepare_process()
@@ -115,7 +114,6 @@ def main() -> int:
             whole, of = ("epoch", "an epoch") if at == 0 else ("task", "a task")
             print(f"  {of_set}: {ms[of_set]:.0f} ms a measurement, {ms[of_set] / ms[whole]:.1%} of {of}", flush=True)
     write_result(options.out, "diagnostics", {"milliseconds": by_situation, "width": options.width})
-    return 0
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from launch.bench.choices import parser_of, write_result
+from launch.bench.choices import parsed, parser_of, write_result
 from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.store import Store
 
@@ -35,14 +35,13 @@ def seconds_of(words: Sequence[str], runs: int, store: Store) -> float:
     return seconds
 
 
-def main() -> int:
-    """The command.  Returns its exit status."""
+def main() -> None:
+    """The command."""
     parser = parser_of("jobs", __doc__)
     parser.add_argument("--partition", default="cpu", help="the jobs' partition")
     parser.add_argument("--runs", type=int, default=2000, help="that are packed")
     parser.add_argument("--alone", type=int, default=100, help="that get a job each")
-    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for jobs.json")
-    options = parser.parse_args()
+    options = parsed(parser, "jobs")
     result: dict[str, Any] = {"words": TINY}
     for name, runs, launcher in (("packed", options.runs, PACKED), ("alone", options.alone, ALONE)):
         with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:  # which the nodes see, too
@@ -54,7 +53,6 @@ def main() -> int:
     result["ratio"] = result["packed"]["seconds_a_run"] / result["alone"]["seconds_a_run"]
     print(f"Packed, a run takes 1/{1 / result['ratio']:.0f} of the time.")
     write_result(options.out, "jobs", result)
-    return 0
 
 
 if __name__ == "__main__":

@@ -11,10 +11,9 @@ code; it needs another TORCHINDUCTOR_CACHE_DIR, because torch's cache does not d
 
 import sys
 import tempfile
-from pathlib import Path
 from statistics import median
 
-from launch.bench.choices import parser_of, write_result
+from launch.bench.choices import parsed, parser_of, write_result
 from launch.bench.whole import cpu_seconds
 from launch.plan.device import kind_of
 from plasticity_lab.process.exits import leave, status_of
@@ -40,14 +39,13 @@ def one(words: list[str], mode: str) -> float:
         return cpu_seconds([sys.executable, "-m", "plasticity_lab.main", *words, *more])
 
 
-def main() -> int:
-    """The command.  Returns its exit status."""
+def main() -> None:
+    """The command."""
     parser = parser_of("modes", __doc__)
     parser.add_argument("--situations", default=",".join(SITUATIONS), help="some of them, by their names")
     parser.add_argument("--modes", default=MODES, help="in turns")
     parser.add_argument("--repeats", type=int, default=5, help="rounds that count")
-    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for modes.json")
-    options = parser.parse_args()
+    options = parsed(parser, "modes")
     modes = options.modes.split(",")
     counted: dict[str, dict[str, list[float]]] = {}
     first: dict[str, dict[str, float]] = {}
@@ -61,7 +59,6 @@ def main() -> int:
         print(f"{name}: {times}", flush=True)
     content = {"cpu_seconds": counted, "first": first, "situations": SITUATIONS, "provenance": {"kind": kind_of("cpu")}}
     write_result(options.out, "modes", content)
-    return 0
 
 
 if __name__ == "__main__":

@@ -161,8 +161,8 @@ def _line(*cells: object) -> str:
     return f"| {' | '.join(str(cell) for cell in cells)} |"
 
 
-def main() -> int:
-    """The command.  Returns its exit status."""
+def main() -> None:
+    """The command."""
     parser = parser_of("page", __doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the page differs")
     check, page = parser.parse_args().check, PAGE.read_text()
@@ -174,7 +174,6 @@ def main() -> int:
         raise ConfigError(f"{PAGE} differs from {RESULTS}; python -m launch.bench.page writes it.")
     if not check:
         PAGE.write_text(new)
-    return 0
 
 
 if __name__ == "__main__":

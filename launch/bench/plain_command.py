@@ -24,7 +24,7 @@ class PlainRun(Protocol):
 
 def command(
     name: str, docstring: str | None, begin: Callable[[str, int, int], PlainRun], *, steps: int, at_once: int
-) -> int:
+) -> None:
     """Reads the command line, trains one run, writes its episodes to a JSON file, and returns the exit status.
 
     name, docstring: the script's. begin: (Gymnasium's name of an environment, seed, steps) → its run. steps: the
@@ -40,7 +40,7 @@ def command(
     name = f"{options.body}_{options.seed}"
     if (target := options.out / f"{name}.json").exists():
         print(f"{target} is there.")
-        return 0
+        return
     torch.set_num_threads(1)
     start = time.monotonic()
     run = begin(options.body, options.seed, options.steps)
@@ -55,4 +55,3 @@ def command(
         "episodes": run.episodes,
     }
     write_result(options.out, name, result)
-    return 0

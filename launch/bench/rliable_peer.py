@@ -10,14 +10,13 @@ in the paper's tables of continual reinforcement learning. The measure is the in
 import math
 import time
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from analysis.statistics.bootstrap import REPLICATES, bootstrap
 from analysis.statistics.summaries import iqm
-from launch.bench.choices import parser_of, write_result
+from launch.bench.choices import parsed, parser_of, write_result
 from plasticity_lab.process.exits import leave, status_of
 
 SEEDS, ENVIRONMENTS = 5, 4
@@ -57,8 +56,7 @@ def main() -> int:
     parser = parser_of("rliable_peer", __doc__)
     parser.add_argument("--arms", type=int, default=17, help="rliable takes half a minute for each")
     parser.add_argument("--replicates", type=int, default=REPLICATES)
-    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for rliable.json")
-    options = parser.parse_args()
+    options = parsed(parser, "rliable")
     draws = np.random.Generator(np.random.Philox(key=0))
     arms = {f"arm {index}": draws.normal(0.5, 0.2, (SEEDS, ENVIRONMENTS)) for index in range(options.arms)}
     for interval_of in (ours, theirs):

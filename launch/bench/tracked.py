@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from launch.bench.choices import parser_of, write_result
+from launch.bench.choices import parsed, parser_of, write_result
 from launch.bench.jobs import seconds_of
 from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.record import all_records
@@ -25,15 +25,14 @@ def training_seconds(store: Store) -> float:
     return sum({each["provenance"]["pack"]: each["provenance"]["pack_seconds"] for each in records}.values())
 
 
-def main() -> int:
-    """The command.  Returns its exit status."""
+def main() -> None:
+    """The command."""
     parser = parser_of("tracked", __doc__)
     parser.add_argument("--runs", type=int, default=200, help="the sweep's seeds")
     parser.add_argument("--workers", type=int, default=1, help="1 leaves W&B a core on a machine with two")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for tracked.json")
     parser.add_argument("words", nargs="*", default=["schedule=demo"], help="a run's words; default schedule=demo")
-    options = parser.parse_args()
+    options = parsed(parser, "tracked")
     words = [*options.words, f"seed=range(0,{options.runs})", "device=cpu", f"launch.workers={options.workers}"]
     parts: dict[str, dict[str, list[float]]] = {name: {"training": [], "whole": []} for name in (PLAIN, TRACKED)}
     for _ in range(options.repeats):
@@ -46,7 +45,6 @@ def main() -> int:
     ratios = {part: _ratio(parts[TRACKED][part], parts[PLAIN][part]) for part in ("training", "whole")}
     print(f"Tracked, training takes {ratios['training']:.3f} × the time, the whole command {ratios['whole']:.3f} ×.")
     write_result(options.out, "tracked", {"words": words, "seconds": parts, "ratios": ratios})
-    return 0
 
 
 def _ratio(tracked: list[float], plain: list[float]) -> float:

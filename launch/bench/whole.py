@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from launch.bench.choices import parser_of, write_result
+from launch.bench.choices import parsed, parser_of, write_result
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.exits import leave, status_of
 
@@ -53,8 +53,8 @@ def ours(options: argparse.Namespace, mode: str) -> float:
         return cpu_seconds([sys.executable, "-m", "plasticity_lab.main", *words], **more)
 
 
-def main() -> int:
-    """The command.  Returns its exit status.  Raises ConfigError if the data are missing."""
+def main() -> None:
+    """The command.  Raises ConfigError if the data are missing."""
     parser = parser_of("whole", __doc__)
     parser.add_argument("--data", type=Path, required=True, help="the folder that holds MNIST/raw; required")
     parser.add_argument("--runs", type=int, default=32)
@@ -62,8 +62,7 @@ def main() -> int:
     parser.add_argument("--scripts", type=int, default=3, help="rounds: a script, and a command in each mode")
     parser.add_argument("--modes", default="compiled,kernels", help="our modes, in turns")
     parser.add_argument("--cold", action="store_true", help="nothing compiled before is used")
-    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for whole.json")
-    options = parser.parse_args()
+    options = parsed(parser, "whole")
     if not (options.data / "MNIST" / "raw").is_dir():
         raise ConfigError(f"{options.data} holds no MNIST/raw; --data names the folder that does.")
     modes = options.modes.split(",")
@@ -78,7 +77,6 @@ def main() -> int:
         print(f"{mode}: {median(ratios):.2f} × the script ({min(ratios):.2f} – {max(ratios):.2f})")
     content = {"runs": options.runs, "tasks": options.tasks, "cold": options.cold, "cpu_seconds": seconds}
     write_result(options.out, "whole", content)
-    return 0
 
 
 if __name__ == "__main__":

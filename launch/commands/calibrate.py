@@ -28,8 +28,7 @@ from launch.packs.lookup import add_config_dir, add_store, config_dir_words, pla
 from launch.plan.calibration import read_calibration, set_modes, write_calibration
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import devices, kind_of
-from launch.plan.mode import MODES
-from launch.plan.speed import Calibration, known_yardsticks
+from launch.plan.speed import MODES, Calibration, known_yardsticks
 from launch.runs.options import classes_of
 from launch.wording import say
 from plasticity_lab.errors import ConfigError, PlasticityError
@@ -113,7 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="wait for the job, and print its result")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """The command.  Raises ConfigError if the device does not exist, StoreError, SlurmError."""
     store = Store(options.store)
     if options.set_mode:
@@ -133,10 +132,9 @@ def run(options: argparse.Namespace) -> int:
     if parameters is not None:
         return _in_a_job(store, measurement, parameters, options.wait)
     print(measurement())
-    return 0
 
 
-def _set_modes(options: argparse.Namespace, store: Store) -> int:
+def _set_modes(options: argparse.Namespace, store: Store) -> None:
     """Stores modes, and prints all that are set.  Raises ConfigError for an unknown yardstick or mode."""
     if options.words:
         raise ConfigError("--set-mode is about this machine's device: give it on a node of the cluster, without words.")
@@ -151,7 +149,6 @@ def _set_modes(options: argparse.Namespace, store: Store) -> int:
     store.prepare()
     now_set = ", ".join(f"{name}={mode}" for name, mode in set_modes(store, kind, modes).items()) or "none"
     print(f"Modes set for {device_name(kind)}: {now_set}; kept in {store.calibration(device_name(kind))}")
-    return 0
 
 
 def _taken_apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -187,15 +184,14 @@ def _environments(store: Store, launcher: Sequence[str], words: Sequence[str]) -
     return environments
 
 
-def _in_a_job(store: Store, measurement: Measurement, parameters: Mapping[str, Any], wait: bool) -> int:
+def _in_a_job(store: Store, measurement: Measurement, parameters: Mapping[str, Any], wait: bool) -> None:
     """Submits the measurement with the parameters of a Slurm launcher, and waits for its result if asked to."""
     sent = send(store, measurement, parameters, JOB_MINUTES)
     if not wait:
         say(f"Job {sent.job} measures, and writes its result into {store.root / 'calibration'} for later plans.")
         say(f"How far it is: squeue --jobs={sent.job}; its output: {sent.log}")
-        return 0
+        return
     print(answer_to(sent, math.inf).result)
-    return 0
 
 
 def _in_words(

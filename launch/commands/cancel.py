@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.own_jobs import OwnJob, by_array, living, other_clusters, own_jobs
-from launch.launchers.slurm.submissions import Submission, add_cancellation, not_on_slurm, submissions_of, was_on_slurm
 from launch.packs.lease_files import LeaseFiles, PackState
 from launch.packs.lookup import add_sweep, store_there, sweep_named
+from launch.packs.submissions import Submission, add_cancellation, not_on_slurm, submissions_of, was_on_slurm
 from launch.wording import counted, say, some
 from plasticity_lab.errors import StoreError
 from plasticity_lab.process.account import user_name

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the dashboard that would be sent, and send nothing")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """The command.  Raises ConfigError without a key, and for an unknown agent; StoreError if W&B does not take it."""
     if not options.json:
         require_key("Publishing", "--json prints the dashboard.")
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     built = partial(dashboard, project=project, declared=declared, benchmark=options.benchmark, agent=options.agent)
     if options.json:
         print(json.dumps(as_json(built(asked_entity or "")), indent=1))
-        return 0
+        return
     import wandb
 
     from launch.tracking.wandb.writer import in_a_line, own_service
@@ -59,7 +59,6 @@ def run(options: argparse.Namespace) -> int:
         except Exception as error:  # answers of its server raise errors of many kinds
             raise StoreError(f"W&B did not take the dashboard: {in_a_line(error).rstrip('.')}{named()}.") from error
     print(url)
-    return 0
 
 
 def _last_plan(folder: Path) -> Plan | None:

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """The command.  Raises StoreError, PlanError, DataError, ConfigError."""
     from launch.launchers.prepare import costs_to_show  # torch: --help need not wait for it
     from launch.plan.table import print_plan
@@ -61,7 +61,6 @@ def run(options: argparse.Namespace) -> int:
     finished = len(stored.asked) - sum(pack.width for pack in packs)
     say(f"Sweep {stored.sweep} on {resources.kind}:")
     print_plan(packs, stored.runs, finished, resources, resources.workers, stored.settings, prices)
-    return 0
 
 
 def _resources(store: Store, named: str, workers: int | None) -> Resources:

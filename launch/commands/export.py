@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """The command.  Raises StoreError."""
     store, path = store_there(options.store), expanded(options.file)
     leases = LeaseFiles(store)
@@ -37,4 +37,3 @@ def run(options: argparse.Namespace) -> int:
         say(f"{counted(len(strangers), 'file')} that no store writes left behind: {some(sorted(strangers))}.")
     size = path.stat().st_size
     print(f"Written: {path} with {counted(runs, 'run')} and {counted(packs, 'unfinished pack')}, {size:,} bytes.")
-    return 0

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """The command.  Raises StoreError."""
     store = store_of(options.store)
     taken = import_archive(store, expanded(options.file))
@@ -37,4 +37,3 @@ def run(options: argparse.Namespace) -> int:
     )
     if taken.sweeps and taken.packs:
         print(f"To continue the unfinished packs: python -m launch resume {taken.sweeps[-1]} --store {store.root}")
-    return 0

@@ -20,9 +20,9 @@ from launch.launchers.slurm.cluster import SlurmError, this_cluster
 from launch.launchers.slurm.job_state import JobState
 from launch.launchers.slurm.own_jobs import PATIENCE_SECONDS, Submitted, states_of_sweeps
 from launch.launchers.slurm.parameters import workers_a_job
-from launch.launchers.slurm.submissions import Submission, submissions_of
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_store, in_order, plans_to_read, runs_of, store_there, the_one
+from launch.packs.submissions import Submission, submissions_of
 from launch.wording import counted, say, some
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.files import read
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help=f"all workers, not only {FEW}")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """The command.  Raises StoreError; ConfigError for --lines below 1, or both a run and --sweep."""
     if options.named is not None and options.sweep is not None:
         raise ConfigError(f"Name a run ({options.named}) or a sweep (--sweep {options.sweep}), not both.")
@@ -78,7 +78,6 @@ def run(options: argparse.Namespace) -> int:
     for log in shown:
         print(_heading(log, states.get(log.job)))
         print("\n".join(log.last_lines(options.lines)))
-    return 0
 
 
 def _of_sweep(store: Store, start: str | None) -> tuple[list[WorkerLog], Submitted]:

@@ -5,8 +5,8 @@ If all runs are finished or already in training, it says so and starts no worker
 
 import argparse
 
-from launch.launchers.slurm.submissions import last_submission
 from launch.packs.lookup import add_config_dir, add_sweep, store_there, sweep_named
+from launch.packs.submissions import last_submission
 from launch.packs.sweep import in_words
 from launch.packs.todo import outstanding
 from plasticity_lab.errors import StoreError
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config_dir(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """The command.  Raises StoreError, ConfigError, DataError, PlanError, SlurmError, OwnClassError; SweepFailed after
     waiting.
     """
@@ -41,7 +41,6 @@ def run(options: argparse.Namespace) -> int:
     from launch.launchers.slurm.launcher import submit_runs  # torch: an unknown sweep is named before
 
     submit_runs([again.get(run.id, run) for run in runs], settings, last.launcher, plan.command)
-    return 0
 
 
 def _recorded(store: Store, plan: Plan, run: str) -> Run:

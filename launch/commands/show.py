@@ -70,14 +70,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="of --follow; default 5")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """The command.  Raises StoreError."""
     store = store_there(options.store)
     plans = plans_to_read(store)
     name = the_one(options.named, runs_of(store, plans), "run", store)
     if options.follow:
         _follow(store, name, options.every)
-        return 0
+        return
     shown = _recorded(store, name) or _planned(store, name, plans)
     print(f"Run {name}: {shown.state}")
     print(yaml.safe_dump(dict(shown.sections), sort_keys=False, allow_unicode=True, width=120), end="")
@@ -85,15 +85,14 @@ def run(options: argparse.Namespace) -> int:
         raise shown.damaged
     if shown.metrics is None or not len(shown.metrics):
         print(NOTHING_YET if shown.in_training else NOTHING)
-        return 0
+        return
     if options.out is None:
         print(f"\n{_in_letters(shown, name, shutil.get_terminal_size(), sys.stdout.isatty())}")
-        return 0
+        return
     from analysis.figures.curve import draw_curve  # Matplotlib, half a second
 
     draw_curve(options.out, shown.metrics, shown.declared, _title(name, shown), shown.diverged_at)
     print(f"Curve: {options.out}")
-    return 0
 
 
 def _follow(store: Store, run: str, seconds: float) -> None:

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.table import Table
 
-from launch.launchers.damage import damaged_checkpoints, damaged_files, damaged_jobs
+from launch.launchers.finished import damaged_checkpoints, damaged_files, damaged_jobs
 from launch.launchers.slurm.own_jobs import SweepJobs, sweep_jobs
 from launch.packs.lease_files import LeaseFiles, ended
 from launch.packs.lookup import add_store, in_order, store_there, the_one

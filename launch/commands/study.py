@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """The command.  Raises StoreError; ConfigError if the file exists, or Optuna is not installed."""
     store, path = store_there(options.store), expanded(options.out).absolute()
     known = searches_of(store)
@@ -50,4 +50,3 @@ def run(options: argparse.Namespace) -> int:
             say(f"{made.study_name}: {counted(len(study.trials), 'trial')}")
         os.replace(part, path)
     print(f"Written: {path} with {counted(len(studies), 'study')}; `optuna-dashboard sqlite:///{path}` shows it.")
-    return 0

@@ -62,8 +62,8 @@ def check_words(words: Sequence[str]) -> None:
         )
 
 
-def status_of(command: Callable[[], int], interrupted: str = "Interrupted.") -> int:
-    """Calls a command and returns its exit status: its result, or 1 after a PlasticityError.
+def status_of(command: Callable[[], int | None], interrupted: str = "Interrupted.") -> int:
+    """Calls a command and returns its exit status: its result, 0 for None, or 1 after a PlasticityError.
 
     The message of a PlasticityError goes to stderr.
 
@@ -95,7 +95,7 @@ def status_of(command: Callable[[], int], interrupted: str = "Interrupted.") -> 
     return status or 1
 
 
-def _carried_out(command: Callable[[], int], interrupted: str) -> int:
+def _carried_out(command: Callable[[], int | None], interrupted: str) -> int:
     try:
         try:
             os.getcwd()  # relative paths, libraries and child processes need it
@@ -103,7 +103,7 @@ def _carried_out(command: Callable[[], int], interrupted: str) -> int:
             raise ConfigError(
                 "The current folder was removed, or cannot be read; change to another one with cd."
             ) from error
-        return command()
+        return command() or 0
     except KeyboardInterrupt as stopped:
         print(stopped if stopped.args else interrupted, file=sys.stderr)
         return 130

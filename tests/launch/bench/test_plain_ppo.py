@@ -10,16 +10,12 @@ import numpy as np
 import pytest
 import torch
 from torch.distributions import Normal
-from torch.utils.flop_counter import FlopCounterMode
 
 from launch.bench import plain_ppo, plain_sac
 from launch.bench.agreement import ReturnCurve, interval
-from launch.bench.body_limits import flops, flops_a_step, of_an_action, of_an_update, parameters_of
-from launch.bench.plain_ppo import EPOCHS, MINIBATCH, ROLLOUT, PlainPPO
 from launch.command import resolve
 from plasticity_lab.agents.ppo.policy import entropy, log_probability
 from plasticity_lab.assembly import assembled, resources
-from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.rows import Position
 from tests.helpers.packs import CPU
@@ -117,23 +113,6 @@ def test_it_leaves_the_runs_episodes(script, at_once, tmp_path):
     run = json.loads((tmp_path / "Hopper-v5_0.json").read_text())
     assert run["steps"] == at_once
     assert sum(length for *_, length in run["episodes"]) <= run["steps"]
-
-
-@pytest.mark.parametrize("name", ["hopper", "humanoid"])
-def test_they_are_those_of_the_plain_script(name):
-    body = BODIES[name]
-    plain = PlainPPO(body.gymnasium, 0, ROLLOUT)
-    assert parameters_of(body) == sum(value.numel() for value in plain.parameters)
-    with FlopCounterMode(display=False) as update:
-        plain.loss(torch.arange(MINIBATCH), torch.zeros(MINIBATCH), torch.zeros(MINIBATCH)).backward()
-    assert flops(of_an_update(body)) == update.get_total_flops()
-    with FlopCounterMode(display=False) as action:
-        plain.policy(plain.observation[None])
-        plain.critic(plain.observation[None])
-    assert flops(of_an_action(body)) == action.get_total_flops()
-    updates = EPOCHS * ROLLOUT // MINIBATCH
-    whole = updates * update.get_total_flops() + ROLLOUT * action.get_total_flops()
-    assert flops_a_step(body) == pytest.approx(whole / ROLLOUT)
 
 
 def test_its_policy_is_the_agents(acted):
