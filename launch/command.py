@@ -32,7 +32,7 @@ from launch.runs.resolve import Resolved, resolved, with_data
 from launch.runs.search import Search, search_of
 from launch.runs.settings import store_option
 from launch.runs.words import spelled
-from launch.tracking.choice import check_tracking
+from launch.tracking.wandb.environment import check_tracking
 from plasticity_lab.errors import ConfigError, PlasticityError
 from plasticity_lab.process.exits import command_begins, status_of
 from plasticity_lab.process.import_path import importing_alike

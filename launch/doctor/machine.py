@@ -15,8 +15,7 @@ from typing import Any
 
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
 from launch.plan.compiling import compiled_folder, not_compiled_here
-from launch.tracking.choice import check_tracking, decided
-from launch.tracking.wandb.environment import HOW_TO_CONFIGURE, key_configured, server
+from launch.tracking.wandb.environment import HOW_TO_CONFIGURE, check_tracking, decided, key_configured, server
 from launch.wording import in_bytes
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.data.folder import data_folder

@@ -4,13 +4,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from launch.launchers.damage import damaged_files, damaged_jobs
+from launch.launchers.finished import damaged_files, damaged_jobs
 from launch.own_classes.check import check_own_classes
 from launch.packs.begun_otherwise import Earlier, what_becomes_of
 from launch.packs.endings import REPLACED, UNKNOWN, Ending, end_unheld, write_ending
 from launch.packs.todo import Outstanding, adopted, outstanding, tidied
 from launch.plan.planner import CostOf, Resources, TooLarge, plan, widest_pack
-from launch.tracking.choice import decided
+from launch.tracking.wandb.environment import decided
 from launch.wording import said_while, say
 from plasticity_lab import assembly
 from plasticity_lab.agents.cost import Cost

@@ -7,8 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from launch.plan.mode import MODES
-from launch.plan.speed import Calibration, Speed, default_calibration
+from launch.plan.speed import MODES, Calibration, Speed, default_calibration
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, is_aside, read_mapping, write_mapping
 from plasticity_lab.records.files import names
 from plasticity_lab.records.kinds import CPU_BEFORE, device_name, is_cpu

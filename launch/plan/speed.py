@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.records.kinds import instructions_of, is_cpu
 
+MODES = ("eager", "compiled", "kernels")
 USUAL = "dense"
 """The yardstick of networks with matrix products only. Yardsticks without a measurement take its speed."""
 FORWARD_SHARE = 0.1

@@ -12,10 +12,9 @@ from typing import Any
 
 from launch.runs.arguments import MOST_RUNS, Axes, check_count, distinct, instead, parse, together
 from launch.runs.classes import named_values_of, settings_of
-from launch.runs.combinations import options_named
 from launch.runs.groups import ADJUSTABLE, COMPONENTS, SCIENCE, Hyperparams
 from launch.runs.options import Option, Options
-from launch.runs.precedence import addressed, has_setting
+from launch.runs.precedence import addressed, has_setting, options_named
 from launch.runs.presets import Preset
 from launch.runs.sets import spread
 from launch.runs.settings import Numbers, keys, nested, settings

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from launch.runs.combinations import combination
 from launch.runs.desk import Misfit, merged
 from launch.runs.groups import Hyperparams
 from launch.runs.options import Options
+from launch.runs.precedence import combination
 from launch.runs.presets import Preset
 from launch.runs.requests import Request, is_search, requests_of
 from launch.runs.resolve import Sources, runs_named

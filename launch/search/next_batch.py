@@ -1,7 +1,12 @@
-"""The choice of the next values: Optuna's samplers propose trials; repeated ones are dropped, untried ones added.
+"""The next batch of a search: its values, and the rules that stop its runs early.
 
-No state of a sampler is stored. Each batch makes a new sampler, which gets all trials before it. Its random numbers
-follow from the search's seed, the study and the number of the batch: the same command proposes the same trials.
+Optuna's samplers propose trials; repeated ones are dropped, untried ones added. No state of a sampler is stored. Each
+batch makes a new sampler, which gets all trials before it. Its random numbers follow from the search's seed, the study
+and the number of the batch: the same command proposes the same trials.
+
+Early stopping is the median stopping rule (Golovin et al., "Google Vizier", KDD 2017, section 3.2.2), in the form of
+Optuna's MedianPruner: a run is stopped if it is worse than the median of the trials that ended. Ours compares with
+earlier batches alone, and with runs of the same seed, so that a rule is known before its run begins.
 """
 
 import hashlib
@@ -18,6 +23,18 @@ from plasticity_lab.records.searches.studies import distribution_of, optuna_tria
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
+
+
+import numpy as np
+
+from plasticity_lab.records.record import read_metrics
+from plasticity_lab.records.record_facts import CorruptRecord
+from plasticity_lab.records.searches.batches import Results
+from plasticity_lab.records.settings import StopRule
+from plasticity_lab.records.stopping import so_far
+from plasticity_lab.records.store import Store
+from plasticity_lab.records.targets import measures_of
+from plasticity_lab.run import Run
 
 ASKS = 20
 """The most proposals per wanted trial. A sampler that has seen the best values repeats them."""
@@ -109,3 +126,66 @@ def _to_optuna(values: Range | Sequence[Any], tried: Any) -> Any:
     if isinstance(values, Range):
         return tried
     return [repr(value) for value in values].index(repr(tried))  # repr distinguishes 1, 1.0 and true
+
+
+PARTS = 10
+"""A run is compared after each of its parts but the last; a part is a tenth of its tasks, or one task."""
+FEWEST = 5
+"""The least number of earlier runs for a median, as in Optuna (`n_startup_trials`)."""
+
+
+class Medians:
+    """The medians of one search; each run is read once."""
+
+    def __init__(self, store: Store, results: Results) -> None:
+        self._store, self._results = store, results
+        self._courses: dict[str, Mapping[int, float]] = {}
+
+    def rules(self, study: Study, before: Sequence[Trial], trials: Sequence[Trial]) -> dict[str, StopRule]:
+        """Run → its rule.  before: the trials in earlier batches of the study. trials: the next batch's."""
+        if not study.measure.better:
+            return {}
+        of_seed = [self._rule(study, before, seed) for seed in range(study.seeds)]
+        # A refused trial has no runs.
+        pairs = [pair for trial in trials for pair in zip(trial.runs, of_seed, strict=False)]
+        return {run: rule for run, rule in pairs if rule is not None}
+
+    def _rule(self, study: Study, before: Sequence[Trial], seed: int) -> StopRule | None:
+        done = [trial for trial in before if trial.runs and self._results.status(trial.runs[seed]) == "done"]
+        courses = {trial.runs[seed]: self._course(study, trial, seed) for trial in done}
+        tasks = sorted({task for course in courses.values() for task in course})
+        reached = {task: [course[task] for course in courses.values() if task in course] for task in tasks}
+        medians = {task: float(np.median(values)) for task, values in reached.items() if len(values) >= FEWEST}
+        if not medians or not study.measure.better:
+            return None
+        return StopRule(
+            metric=study.measure.name,
+            better=study.measure.better,
+            tasks=list(medians),
+            values=list(medians.values()),
+        )
+
+    def _course(self, study: Study, trial: Trial, seed: int) -> Mapping[int, float]:
+        """Position of a task → the metric of a finished run after it."""
+        run = trial.runs[seed]
+        if run not in self._courses:
+            self._courses[run] = self._read(study.runs_of(trial.values)[seed], study.measure.name)
+        return self._courses[run]
+
+    def _read(self, run: Run, metric: str) -> Mapping[int, float]:
+        try:
+            table = read_metrics(self._store, run.id)
+        except CorruptRecord:
+            table = None  # it is trained again by its own command
+        if table is None:
+            return {}
+        tasks = sum(kind == "task" for kind in table["kind"].to_pylist())
+        looked = parts(tasks)
+        values = so_far(measures_of(run.targets, run.science).summarise, table, metric, looked)
+        return {task: value for task, value in zip(looked, values, strict=True) if value is not None}
+
+
+def parts(tasks: int) -> list[int]:
+    """The positions of the tasks after which a run of `tasks` tasks is compared."""
+    ends = (-(-tasks * part // PARTS) for part in range(1, PARTS))
+    return [end - 1 for end in dict.fromkeys(ends) if 0 < end < tasks]

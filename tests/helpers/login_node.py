@@ -75,7 +75,7 @@ cpu*|up|infinite|8|mixed|64|256000|icelake|(null)
 gpu|up|2:00:00|4|allocated|32|128000|(null)|gpu:h100:4(S:0-1)
 old|down|infinite|2|idle|16|64000|(null)|(null)
 """.lstrip()
-"""As sinfo tells them in the columns of `launch/doctor/partitions.py`."""
+"""As sinfo tells them in the columns of `launch/doctor/slurm.py`."""
 PARTITION = (
     "PartitionName=cpu AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL AllocNodes=ALL Default=YES QoS=N/A "
     "DefaultTime=01:00:00 DisableRootJobs=NO ExclusiveUser=NO GraceTime=30 Hidden=NO MaxNodes=UNLIMITED "

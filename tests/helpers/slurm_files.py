@@ -5,7 +5,7 @@ from typing import Any
 
 from launch.launchers.slurm.own_jobs import mark_of
 from launch.launchers.slurm.parameters import PackedSlurmConf
-from launch.launchers.slurm.submissions import Outcome, Submission, ask, decide, submissions_of
+from launch.packs.submissions import Outcome, Submission, ask, decide, submissions_of
 from plasticity_lab.records.store import Store
 from tests.helpers.stand_ins import row_of_sacct, row_of_squeue
 from tests.helpers.stores import SETTINGS

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.submissions import submissions_of
+from launch.packs.submissions import submissions_of
 from plasticity_lab.process.account import user_name
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import PATIENCE, said, wait_until

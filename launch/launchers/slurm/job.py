@@ -27,8 +27,8 @@ from functools import partial
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.own_jobs import own_jobs, states_of_sweeps
 from launch.launchers.slurm.signals import EARLY_SECONDS, JobSignals
-from launch.launchers.slurm.submissions import Cancelled, Outcome, decide, submissions_of
 from launch.packs.owner import Owner, this_owner
+from launch.packs.submissions import Cancelled, Outcome, decide, submissions_of
 from launch.plan.device import devices, kind_of
 from launch.wording import in_time
 from launch.work.process import prepare_process

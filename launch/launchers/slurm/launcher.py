@@ -18,7 +18,8 @@ from launch.launchers.slurm.own_jobs import Submitted, by_array, living, other_c
 from launch.launchers.slurm.parameters import check_submission, launcher_words, wants_gpu, workers_a_job
 from launch.launchers.slurm.pickled import PickledWorker
 from launch.launchers.slurm.signals import EARLY_SECONDS
-from launch.launchers.slurm.submissions import (
+from launch.launchers.slurm.submit_once import await_turn, jobs_needed, release_held, submit_once
+from launch.packs.submissions import (
     Outcome,
     Submission,
     ask,
@@ -27,7 +28,6 @@ from launch.launchers.slurm.submissions import (
     decide,
     submissions_of,
 )
-from launch.launchers.slurm.submit_once import await_turn, jobs_needed, release_held, submit_once
 from launch.plan.calibration import calibrated, read_calibration
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import allotted_cores, kind_of, memory_of

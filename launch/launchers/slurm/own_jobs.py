@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.job_state import ACCOUNTING_COLUMNS, QUEUE_COLUMNS, JobState, is_step, with_accounting
-from launch.launchers.slurm.submissions import Submission, is_cancelled, own_logs_folder, submissions_of
+from launch.packs.submissions import Submission, is_cancelled, own_logs_folder, submissions_of
 from launch.wording import counted, some
 from plasticity_lab.errors import StoreError
 from plasticity_lab.process.account import user_name

@@ -20,8 +20,8 @@ from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cluster import SlurmError
 from launch.launchers.slurm.own_jobs import OwnJob, by_array, living, mark_of, own_jobs
 from launch.launchers.slurm.parameters import for_submitit, workers_a_job
-from launch.launchers.slurm.submissions import Outcome, Submission, cancellations, decide, read_submission, undecided
 from launch.packs.owner import is_dead_here
+from launch.packs.submissions import Outcome, Submission, cancellations, decide, read_submission, undecided
 from launch.wording import counted, say, some
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.process.account import user_name

@@ -6,11 +6,11 @@ import pytest
 
 from launch.__main__ import main
 from launch.commands import cancel
-from launch.launchers.slurm import submissions
 from launch.launchers.slurm.own_jobs import mark_of
-from launch.launchers.slurm.submissions import cancellations
+from launch.packs import submissions
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
+from launch.packs.submissions import cancellations
 from tests.helpers.slurm_files import given_to_slurm, in_queue
 from tests.helpers.stand_ins import fails, tells
 from tests.helpers.sweeps import planned

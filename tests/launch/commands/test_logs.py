@@ -5,9 +5,9 @@ import os
 import pytest
 
 from launch.__main__ import main
-from launch.launchers.slurm.submissions import submissions_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
+from launch.packs.submissions import submissions_of
 from tests.helpers.slurm_files import given_to_slurm, in_accounting, in_queue
 from tests.helpers.stand_ins import fails, put_on_path, tells
 from tests.helpers.sweeps import planned, trained

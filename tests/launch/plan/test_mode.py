@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from launch.__main__ import main
-from launch.plan import mode
+from launch.plan import planner
 from launch.plan.calibration import calibration_of, write_calibration
 from launch.plan.compiling import NO_COMPILER
 from launch.plan.device import kind_of
-from launch.plan.mode import choice_of
+from launch.plan.planner import choice_of
 from launch.plan.speed import AVX2, Calibration, Speed, default_calibration, known_yardsticks, rule_of
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.errors import ConfigError
@@ -28,7 +28,7 @@ def machine(monkeypatch):
     """One with AVX2 and a compiler; what was said once is said again."""
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
     monkeypatch.setattr(build, "compiler", lambda: "g++")
-    mode._say_once.cache_clear()
+    planner._say_once.cache_clear()
 
 
 def taken(cost=COST, kind=ON_AVX2, setting="auto", uncompiled=None, modes=None):

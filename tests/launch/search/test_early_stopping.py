@@ -1,7 +1,7 @@
 import pytest
 
-from launch.search import early_stopping
-from launch.search.early_stopping import Medians, parts
+from launch.search import next_batch
+from launch.search.next_batch import Medians, parts
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import new_record, write_metrics, write_record
 from plasticity_lab.records.searches.batches import Results, Trial
@@ -64,4 +64,4 @@ def test_there_is_no_rule_before_five_runs_are_done(store, tried):
     study, trials = tried(*[[0.1, 0.5, 0.5]] * 5, last={"status": "stopped", "stopped_at_step": 10})
     found = rules(store, study, trials, [Trial(0, {}, ["a" * 12, "b" * 12])])
     assert found.keys() == {"b" * 12}
-    assert early_stopping.FEWEST == 5
+    assert next_batch.FEWEST == 5

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from launch.launchers.finished import SweepFailed
-from launch.launchers.slurm.submissions import add_cancellation
 from launch.launchers.slurm.submit_once import SweepCancelled
+from launch.packs.submissions import add_cancellation
 from launch.search.loop import Searcher
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.exits import command_begins

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from launch.search.sampler import ASKS, ask, new_trials
+from launch.search.next_batch import ASKS, ask, new_trials
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.searches.batches import Told, Trial
 from plasticity_lab.records.searches.space import Range, in_random_order, size_of

@@ -7,11 +7,11 @@ import pytest
 from launch.command import resolve
 from launch.commands.sync import catch_up, survey
 from launch.packs import progress
-from launch.tracking.choice import decided
 from launch.tracking.client import Tracked
 from launch.tracking.connection import STATE, described
 from launch.tracking.wandb import content
 from launch.tracking.wandb.content import run_name
+from launch.tracking.wandb.environment import decided
 from launch.tracking.wandb.marks import Destination, written
 from launch.tracking.wandb.writer import OpenRun, own_service
 from launch.work import training

@@ -9,14 +9,15 @@ from dataclasses import asdict
 
 import pytest
 
-from launch.launchers.slurm import cluster, job, submissions
+from launch.launchers.slurm import cluster, job
 from launch.launchers.slurm.job import JobWorker
 from launch.launchers.slurm.job_state import JobState
 from launch.launchers.slurm.own_jobs import OwnJob
 from launch.launchers.slurm.pickled import PickledWorker
-from launch.launchers.slurm.submissions import Outcome, add_cancellation, ask, cancellations, decide, outcome_of
+from launch.packs import submissions
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
+from launch.packs.submissions import Outcome, add_cancellation, ask, cancellations, decide, outcome_of
 from launch.work import claiming, worker
 from launch.work.worker import OutOfTime, Superseded, work
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from launch.__main__ import main
-from launch.launchers.slurm.submissions import submissions_of
 from launch.packs.lease_files import LeaseFiles
+from launch.packs.submissions import submissions_of
 from plasticity_lab.records.plan import read_plan, sweeps_of
 from tests.helpers.slurm_jobs import (
     LONG,

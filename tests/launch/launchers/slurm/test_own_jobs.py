@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from launch.launchers.slurm.own_jobs import mark_in, mark_of, own_jobs, script_folder, states_of_sweeps
-from launch.launchers.slurm.submissions import submissions_of
+from launch.packs.submissions import submissions_of
 from plasticity_lab.records.store import Store
 from tests.helpers.slurm_files import given_to_slurm, in_accounting, in_queue
 from tests.helpers.stand_ins import put_on_path, tells

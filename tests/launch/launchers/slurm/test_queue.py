@@ -6,9 +6,9 @@ import pytest
 
 from launch.__main__ import main
 from launch.launchers.slurm import own_jobs
-from launch.launchers.slurm.submissions import submissions_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
+from launch.packs.submissions import submissions_of
 from launch.work.worker import work
 from tests.helpers.slurm_files import given_to_slurm, in_accounting, in_queue
 from tests.helpers.stand_ins import fails, prints, put_on_path, tells

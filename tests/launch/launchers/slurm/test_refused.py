@@ -7,7 +7,7 @@ import pytest
 
 from launch.__main__ import main
 from launch.command import run_command
-from launch.launchers.slurm.submissions import submissions_of
+from launch.packs.submissions import submissions_of
 from launch.plan.calibration import write_calibration
 from launch.plan.device import kind_of
 from launch.plan.speed import GPU, Calibration

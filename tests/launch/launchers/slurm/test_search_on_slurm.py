@@ -4,7 +4,7 @@ import pytest
 
 from launch.__main__ import main
 from launch.launchers.display import Watch
-from launch.launchers.slurm.submissions import submissions_of
+from launch.packs.submissions import submissions_of
 from plasticity_lab.records.identity import sweep_id
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.searches.batches import batches_of

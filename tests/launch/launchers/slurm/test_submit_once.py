@@ -12,10 +12,11 @@ import pytest
 
 from launch.__main__ import main
 from launch.command import run_command
-from launch.launchers.slurm import launcher, submissions, submit_once
+from launch.launchers.slurm import launcher, submit_once
 from launch.launchers.slurm.own_jobs import mark_of
-from launch.launchers.slurm.submissions import Outcome, add_cancellation, ask, decide, outcome_of, submissions_of
+from launch.packs import submissions
 from launch.packs.owner import this_owner
+from launch.packs.submissions import Outcome, add_cancellation, ask, decide, outcome_of, submissions_of
 from plasticity_lab import named_code
 from tests.helpers.slurm_files import PARAMETERS
 from tests.helpers.stores import SETTINGS

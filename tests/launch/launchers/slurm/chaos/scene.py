@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from launch.launchers.slurm.submissions import submissions_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
+from launch.packs.submissions import submissions_of
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import names
 from plasticity_lab.records.store import Store
