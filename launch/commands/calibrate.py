@@ -15,11 +15,11 @@ of other environments are kept.
 """
 
 import argparse
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from launch.command import asked
 from launch.launchers.slurm.parameters import names_launcher, wants_gpu
@@ -80,12 +80,11 @@ class Measurement:
         timed = steps_in(self.environments)
         calibration, facts = measured(device, yardsticks, timed, modes, self.repeats, say)
         file = store.calibration(device_name(kind_of(device)))
-        try:
-            earlier = (read_calibration(file) or {}).get("host_steps", {})
-        except DamagedFile:
-            earlier = {}  # this calibration replaces it
-        kept_also = replace(calibration, host_steps={**earlier, **calibration.host_steps})
-        write_calibration(store, kind_of(device), kept_also, facts)
+        earlier = None
+        with contextlib.suppress(DamagedFile):  # this calibration replaces it
+            earlier = read_calibration(file)
+        host_steps = {**(earlier.host_steps if earlier else {}), **calibration.host_steps}
+        write_calibration(store, kind_of(device), replace(calibration, host_steps=host_steps), facts)
         descriptions = {yardstick.name: yardstick.description for yardstick in yardsticks}
         kept = f"{calibration.basis}; kept in {file}"
         return "\n".join([*_in_words(calibration, facts["rates"], descriptions), kept])
@@ -116,7 +115,8 @@ def run(options: argparse.Namespace) -> None:
     """The command.  Raises ConfigError if the device does not exist, StoreError, SlurmError."""
     store = Store(options.store)
     if options.set_mode:
-        return _set_modes(options, store)
+        _set_modes(options, store)
+        return
     launcher, words = _taken_apart(options.words)
     folder = config_dir_words(options)
     parameters = asked([*folder, *options.words]).slurm if launcher else None
@@ -129,9 +129,15 @@ def run(options: argparse.Namespace) -> None:
     environments = _environments(store, [*folder, *launcher], words)
     store.prepare()
     measurement = Measurement(str(store.root), device, options.mode, options.repeats, options.steps, environments)
-    if parameters is not None:
-        return _in_a_job(store, measurement, parameters, options.wait)
-    print(measurement())
+    if parameters is None:
+        print(measurement())
+        return
+    sent = send(store, measurement, parameters, JOB_MINUTES)
+    if options.wait:
+        print(answer_to(sent, math.inf).result)
+    else:
+        say(f"Job {sent.job} measures, and writes its result into {store.root / 'calibration'} for later plans.")
+        say(f"How far it is: squeue --jobs={sent.job}; its output: {sent.log}")
 
 
 def _set_modes(options: argparse.Namespace, store: Store) -> None:
@@ -182,16 +188,6 @@ def _environments(store: Store, launcher: Sequence[str], words: Sequence[str]) -
         except PlasticityError as error:
             say(f"The environments of sweep {plan.sweep} are not timed: {error}")
     return environments
-
-
-def _in_a_job(store: Store, measurement: Measurement, parameters: Mapping[str, Any], wait: bool) -> None:
-    """Submits the measurement with the parameters of a Slurm launcher, and waits for its result if asked to."""
-    sent = send(store, measurement, parameters, JOB_MINUTES)
-    if not wait:
-        say(f"Job {sent.job} measures, and writes its result into {store.root / 'calibration'} for later plans.")
-        say(f"How far it is: squeue --jobs={sent.job}; its output: {sent.log}")
-        return
-    print(answer_to(sent, math.inf).result)
 
 
 def _in_words(

@@ -11,8 +11,7 @@ import sys
 
 from launch.packs.lookup import add_config_dir, add_sweep, store_there, sweep_named
 from launch.packs.todo import outstanding
-from launch.plan.calibration import calibrated
-from launch.plan.compiling import not_compiled_here
+from launch.plan.calibration import resources_on
 from launch.plan.device import cores, devices, kind_of, memory_here, memory_of
 from launch.plan.planner import Resources, plan
 from launch.wording import say
@@ -49,8 +48,7 @@ def run(options: argparse.Namespace) -> None:
     resources = _resources(store, options.device, options.workers)
     runs = [stored.runs[run] for run in stored.asked if run in stored.runs]
     todo = outstanding(store, runs, False, stored.settings.launch.retries, ended_for(stored.settings))
-    for error in [*todo.corrupt, *resources.damaged]:
-        say(str(error))
+    say(*todo.corrupt, *resources.damaged)
     prices = costs_to_show(stored.settings)
     planned = {run: pack.mode for pack in stored.packs if pack.kind == resources.kind for run in pack.runs}
 
@@ -72,5 +70,4 @@ def _resources(store: Store, named: str, workers: int | None) -> Resources:
         kind, host_memory = kind_of(here[0]), memory_here(usual)
         memory = host_memory if here == ["cpu"] else memory_of(here[0]) * len(here) // usual
     count = check("--workers", usual if workers is None else workers, at_least=1)
-    calibration, damaged = calibrated(store, kind)
-    return Resources(kind, calibration, not_compiled_here(), memory, count, damaged, host_memory=host_memory)
+    return resources_on(store, kind, memory, count, host_memory=host_memory)

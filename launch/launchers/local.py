@@ -13,8 +13,7 @@ from launch.launchers.local_workers import run_workers
 from launch.launchers.prepare import Prepared, prepared
 from launch.launchers.report import announce, report, to_be_trained
 from launch.packs.begun_otherwise import binding_of
-from launch.plan.calibration import calibrated
-from launch.plan.compiling import not_compiled_here
+from launch.plan.calibration import resources_on
 from launch.plan.device import cores, devices, kind_of, limited_memory, memory_here, memory_of, most_workers
 from launch.plan.planner import Resources, TooLarge
 from launch.wording import counted, in_bytes, say
@@ -49,10 +48,7 @@ class Machine:
             )
         host = memory_here(workers)
         memory = host if names == ["cpu"] else memory_of(names[0]) * len(names) // max(workers, len(names))
-        calibration, damaged = calibrated(Store(settings.store), kind)
-        return Machine(
-            names, Resources(kind, calibration, not_compiled_here(), memory, workers, damaged, host_memory=host)
-        )
+        return Machine(names, resources_on(Store(settings.store), kind, memory, workers, host_memory=host))
 
 
 def train_here(runs: Sequence[Run], settings: Settings, of: str | None = None) -> None:
@@ -131,9 +127,7 @@ def to_be_started(runs: Sequence[Run], settings: Settings, launcher: str) -> tup
     Raises the errors of `prepared` and `to_be_trained`.
     """
     store, kind = Store(settings.store), kind_of(devices(settings.device)[0])
-    calibration, damaged = calibrated(store, kind)
-    alone = Resources(kind, calibration, not_compiled_here(), sys.maxsize, len(runs), damaged, known=False)
-    ready = prepared(runs, settings, alone)
+    ready = prepared(runs, settings, resources_on(store, kind, sys.maxsize, len(runs), known=False))
     jobs = counted(len(ready.todo.left), "job")
     train = to_be_trained(ready, len(runs))
     if settings.dry_run:

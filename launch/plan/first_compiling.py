@@ -13,30 +13,13 @@ from pathlib import Path
 
 from launch.plan.compiling import workers_folder
 from launch.plan.device import cores, devices, kind_of
-from launch.plan.speed import makespan
+from launch.plan.speed import COMPILING, makespan
 from launch.wording import in_time
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.records.kinds import is_cpu
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.run import Run
 
-PART_SECONDS = {
-    "linear": 8.1,
-    "linear_adam": 6.5,
-    "linear_gradients": 5.2,
-    "conv": 9.2,
-    "linear_sgd": 6.7,
-    "pool": 2.6,
-    "softmax": 2.5,
-    "pixels": 2.2,
-}
-"""CPU seconds of the C++ compiler for each of `kernels.operators.PARTS`, on an AMD EPYC."""
-
-
-GRAPHS_ON_CPU = {"dense": (20.8, 6.0), "convolving": (37.8, 19.0)}
-GRAPHS_ON_GPU = {"dense": (17.0, 7.0), "convolving": (32.0, 20.0)}
-"""Yardstick → seconds to compile a pack's graphs in a new process, which also imports the compiler, and later in the
-same process. Measured on a Zen 4 CPU and on an H200."""
 CONVOLVING = ("convolving", "boards")
 
 
@@ -80,7 +63,9 @@ def first_compiling(
     if here:
         parts = {part for part in parts if not library_of(part, workers_folder() / OWN).exists()}
     # The cores compile the parts in parallel.
-    seconds = makespan([0.0] * (cores() if here else 1), sorted((PART_SECONDS[part] for part in parts), reverse=True))
+    seconds = makespan(
+        [0.0] * (cores() if here else 1), sorted((COMPILING["parts"][part] for part in parts), reverse=True)
+    )
     missing = [_graph_seconds(*known) for mark, known in costs.items() if not (here and mark.exists())]
     by_pack = [seconds[place >= workers] for place, seconds in enumerate(sorted(missing, reverse=True))]
     where = "on this machine" if here else "on each kind of machine"
@@ -88,7 +73,7 @@ def first_compiling(
 
 
 def _graph_seconds(pack: Pack, cost: Cost) -> tuple[float, float]:
-    by_yardstick = GRAPHS_ON_CPU if is_cpu(pack.kind) else GRAPHS_ON_GPU
+    by_yardstick = COMPILING["graphs_on_cpu" if is_cpu(pack.kind) else "graphs_on_gpu"]
     return by_yardstick["convolving" if cost.speed in CONVOLVING else "dense"]
 
 

@@ -1,18 +1,26 @@
 """The speed of device kinds: plans use these figures to estimate times, and to choose widths and modes.
 
-The shipped figures were measured before commit 970d8832; docs/speed.md of that commit has their tables. A CPU's kind
-names only its vector instructions. So the shipped figures may come from another processor, and their basis names it.
-`python -m launch calibrate` measures this machine's processor and corrects times and widths. `--set-mode` sets a mode.
+A CPU's kind names only its vector instructions. So the shipped figures (`shipped.yaml`) may be another processor's, and
+their basis names it. `python -m launch calibrate` measures this machine's processor and corrects times and widths.
+`--set-mode` sets a mode.
 """
 
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import Field
 
 from plasticity_lab.agents.cost import Cost
+from plasticity_lab.records.damage import object_of
 from plasticity_lab.records.kinds import instructions_of, is_cpu
 
 MODES = ("eager", "compiled", "kernels")
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 USUAL = "dense"
 """The yardstick of networks with matrix products only. Yardsticks without a measurement take its speed."""
 FORWARD_SHARE = 0.1
@@ -34,10 +42,15 @@ class Speed:
     operations a second in matrix products and convolutions. memory: the ratio of measured to estimated bytes of a run.
     """
 
-    width: dict[str, int]
-    step_seconds: dict[str, float]
-    flops: dict[str, float]
-    memory: float = 1.0
+    width: Mapping[str, Annotated[int, Field(ge=1)]]
+    step_seconds: Mapping[str, Seconds]
+    flops: Mapping[str, Positive]
+    memory: Positive = 1.0
+
+    def over(self, default: "Speed") -> "Speed":
+        """This measurement, with the figures of `default` for modes that were not measured."""
+        step_seconds = {**default.step_seconds, **self.step_seconds}
+        return Speed({**default.width, **self.width}, step_seconds, {**default.flops, **self.flops}, self.memory)
 
     def seconds(self, mode: str, width: int, updates: int, flops: int) -> float:
         """Estimated seconds of a pack's updates.  flops: operations of one run's update."""
@@ -70,12 +83,20 @@ class Calibration:
 
     speeds: yardstick of the agents → speed. basis: the measured device, or a note that this device was not measured.
     host_steps: environment → seconds of a step on the host. modes: yardstick → the mode set by hand for `mode=auto`.
+    kind: the name of the device, in a file of a store.
     """
 
     speeds: Mapping[str, Speed]
     basis: str
-    host_steps: Mapping[str, float] = field(default_factory=dict)
-    modes: Mapping[str, str] = field(default_factory=dict)
+    host_steps: Mapping[str, Seconds] = field(default_factory=dict)
+    modes: Mapping[str, Literal["eager", "compiled", "kernels"]] = field(default_factory=dict)
+    kind: str = ""
+
+    def over(self, default: "Calibration") -> "Calibration":
+        """This measurement, with the figures of `default` for everything that was not measured."""
+        speeds = {name: speed.over(default.of(name)) for name, speed in self.speeds.items()}
+        host_steps = {**default.host_steps, **self.host_steps}
+        return Calibration({**default.speeds, **speeds}, self.basis, host_steps, self.modes)
 
     def of(self, yardstick: str) -> Speed:
         """The speed for a yardstick; the speed for `USUAL` if the yardstick was not measured."""
@@ -143,72 +164,7 @@ RULES_ON_A_CPU = {"dense": BY_KERNELS, "convolving": CONVOLVING, "boards": BY_KE
 # The first worker compiles, and later workers find its graphs on the disk. The saving corresponds to some 2,000
 # updates in the yardsticks.
 RULES_ON_A_GPU = {name: Rule("compiled", 15.0) for name in ("dense", "convolving", "boards")}
-# Rainbow-lite with network=small_impala on invaders, on a Zen 4 EPYC with AVX-512. Eager packs of 1, 4 and 8 and kernel
-# packs of 1 and 6 were measured, with reads and writes of the replay memory. Compiled packs took 1.9 times the kernels'
-# time; these scripts were not kept. AVX2 alone was not measured.
-BOARDS = Speed(
-    width={"eager": 8, "compiled": 8, "kernels": 8},
-    step_seconds={"eager": 1.1e-2, "compiled": 1e-3, "kernels": 1e-3},
-    flops={"eager": 2.5e10, "compiled": 2.7e10, "kernels": 5.1e10},
-)
-AVX2 = Calibration(
-    # python -m launch.bench.compiling on a Zen 4 EPYC; MKL takes AVX2 there. The CNN was measured after the change
-    # that made its pooling keep numbers; its step_seconds are those measured for AVX512 below. Kernels reach 1.13
-    # and 1.5 times the rate of compiled packs, as on a Zen 3 (analysis/measured/speed/{mlp,cnn}_kernels_zen3.json).
-    speeds={
-        "dense": Speed(
-            width={"eager": 16, "compiled": 8, "kernels": 8},
-            step_seconds={"eager": 8.2e-4, "compiled": 3.4e-5, "kernels": 3e-5},
-            flops={"eager": 2.2e10, "compiled": 3.7e10, "kernels": 4.1e10},
-        ),
-        "convolving": Speed(
-            width={"eager": 4, "compiled": 1, "kernels": 1},
-            step_seconds={"eager": 1.4e-3, "compiled": 1e-4, "kernels": 4.3e-4},
-            flops={"eager": 4.1e10, "compiled": 5.9e10, "kernels": 1e11},
-        ),
-        "boards": BOARDS,
-    },
-    basis="shipped: measured on an AMD EPYC (Zen 4 with AVX2, and Zen 3), boards with AVX-512; not measured here",
-)
-AVX512 = Calibration(
-    # Packs of 1 and 8 (MLP), 1 and 2 (CNN), timed in turn.
-    speeds={
-        "dense": Speed(
-            width={"eager": 16, "compiled": 8, "kernels": 8},
-            step_seconds={"eager": 1.04e-3, "compiled": 9.6e-5, "kernels": 6.9e-5},
-            flops={"eager": 2.9e10, "compiled": 4.05e10, "kernels": 4.9e10},
-        ),
-        "convolving": Speed(
-            width={"eager": 4, "compiled": 1, "kernels": 1},
-            step_seconds={"eager": 1.4e-3, "compiled": 1e-4, "kernels": 4.3e-4},
-            flops={"eager": 3.7e10, "compiled": 5.4e10, "kernels": 7.7e10},
-        ),
-        "boards": BOARDS,
-    },
-    basis="shipped: measured on one core of an Intel Xeon with AVX-512, boards on one core of an AMD EPYC; "
-    "not measured here",
-)
-GPU = Calibration(
-    # MLP packs of 16, 64, 256 and 512 compiled, 1 and 64 eager; CNN packs of 16 and 64 compiled.
-    speeds={
-        "dense": Speed(
-            width={"eager": 256, "compiled": 256},
-            step_seconds={"eager": 8.4e-3, "compiled": 6.6e-5},
-            flops={"eager": 4.5e12, "compiled": 4.5e12},
-        ),
-        "convolving": Speed(
-            width={"eager": 32, "compiled": 64},
-            step_seconds={"eager": 1.2e-2, "compiled": 6e-4},
-            flops={"eager": 4.5e12, "compiled": 1e13},
-            memory=1.1,  # make test-gpu measures 1.05 on an H200
-        ),
-        # Rainbow with network=small_impala in packs of 16 and 64, compiled; eager as above.
-        "boards": Speed(
-            width={"eager": 32, "compiled": 64},
-            step_seconds={"eager": 1.2e-2, "compiled": 3.3e-3},
-            flops={"eager": 4.3e11, "compiled": 4.3e11},
-            memory=3.0,
-        ),
-    },
-    basis="shipped: measured on an NVIDIA H200; not measured here",
-)
+_SHIPPED = yaml.safe_load(Path(__file__).with_name("shipped.yaml").read_text(encoding="utf-8"))
+COMPILING: Mapping[str, Any] = _SHIPPED["compiling"]
+"""Seconds of the first compilation."""
+AVX2, AVX512, GPU = (object_of(Calibration, _SHIPPED[name]) for name in ("avx2", "avx512", "gpu"))

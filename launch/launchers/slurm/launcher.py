@@ -28,8 +28,7 @@ from launch.packs.submissions import (
     decide,
     submissions_of,
 )
-from launch.plan.calibration import calibrated, read_calibration
-from launch.plan.compiling import not_compiled_here
+from launch.plan.calibration import calibrations_in, resources_on
 from launch.plan.device import allotted_cores, kind_of, memory_of
 from launch.plan.planner import Resources
 from launch.plan.speed import GPU
@@ -37,8 +36,7 @@ from launch.runs.settings import store_option
 from launch.wording import counted, say
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.exits import seconds_since_command
-from plasticity_lab.records.damage import DamagedFile, is_aside
-from plasticity_lab.records.files import names
+from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.kinds import device_name, sort_of
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.settings import Settings
@@ -135,9 +133,7 @@ def resources_of(
         memory = host
     else:
         memory = memory_of("cpu") // allotted_cores()
-    calibration, damaged = calibrated(store, kind)
-    workers = settings.launch.workers or 1
-    return Resources(kind, calibration, not_compiled_here(), memory, workers, damaged, known=False, host_memory=host)
+    return resources_on(store, kind, memory, settings.launch.workers or 1, known=False, host_memory=host)
 
 
 def _gpu_kind(store: Store, only_shown: bool, command: Sequence[str] | None) -> str:
@@ -146,17 +142,11 @@ def _gpu_kind(store: Store, only_shown: bool, command: Sequence[str] | None) -> 
     "GPU" if the store has no such calibration and the plan is only shown.  Raises ConfigError if it has several, or
     none and the plan is for training.
     """
-    kinds, damaged = [], ""
-    for name in names(store.root / "calibration"):
-        try:
-            value = None if is_aside(name) else read_calibration(store.root / "calibration" / name)
-        except DamagedFile as error:
-            damaged = f"{error} "
-        else:
-            kinds += [] if value is None or value["kind"].startswith("cpu") else [value["kind"]]
+    damaged: list[DamagedFile] = []
+    kinds = [each.kind for each in calibrations_in(store, damaged) if not each.kind.startswith("cpu")]
     if len(kinds) == 1:
         return kinds[0]
-    words = f"{damaged}Packs are planned for one kind of GPU, and the store "
+    words = " ".join([*map(str, damaged), "Packs are planned for one kind of GPU, and the store "])
     if kinds:
         named = " or ".join(f"hydra.launcher.device_kind='{kind}'" for kind in sorted(kinds))
         raise ConfigError(f"{words}has calibrations of {len(kinds)}: say {named}.")

@@ -14,10 +14,10 @@ from launch.launchers.local_workers import Killed
 from launch.packs.begun_otherwise import Binding, write_binding
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
+from launch.plan import calibration
 from launch.plan.compiling import NO_COMPILER, NotCompiled
 from launch.plan.device import kind_of
 from launch.work import claiming
-from launch.work.worker import work
 from plasticity_lab.records.checkpoint import latest_epoch
 from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.record import read_record
@@ -36,6 +36,7 @@ from tests.helpers.sweeps import (
     said_last,
     trained,
     wait_until,
+    work,
     workers_of,
 )
 
@@ -206,7 +207,8 @@ def test_a_pack_that_was_begun_compiled_is_kept_where_nothing_can_be_compiled(ru
     pack = plan.packs[0]
     begun = store.checkpoint(pack.id, latest_epoch(store, pack.id)).read_bytes()
     write_binding(store, pack.id, Binding(kind_of("cpu"), "compiled", pack.width))
-    monkeypatch.setattr(local, "not_compiled_here", lambda: NotCompiled("no licence", "the compiler has no licence"))
+    unlicensed = NotCompiled("no licence", "the compiler has no licence")
+    monkeypatch.setattr(calibration, "not_compiled_here", lambda: unlicensed)
     status, err, _ = run()
     assert status == 1
     assert all(words in err for words in ("compiled", "the compiler has no licence", "is kept"))

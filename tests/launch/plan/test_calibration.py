@@ -4,11 +4,11 @@ from dataclasses import asdict, replace
 import pytest
 
 from launch.__main__ import main
-from launch.bench.limits import work_of
+from launch.bench.usual import work_of
 from launch.plan.calibration import calibration_of, damaged_calibrations, write_calibration
 from launch.plan.device import kind_of
 from launch.plan.measuring import fitted, narrowest, speed_of
-from launch.plan.speed import AVX2, Calibration
+from launch.plan.speed import AVX2, AVX512, Calibration
 from launch.plan.speed import GPU as OF_GPUS
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.records.damage import DamagedFile
@@ -56,22 +56,18 @@ def test_what_was_measured_is_used_and_the_rest_is_the_default(tmp_path):
     assert calibration_of("NVIDIA H200", Store(tmp_path)) == GPU
 
 
-def test_figures_are_those_of_a_capability_and_what_an_earlier_version_measured_serves_until_then(tmp_path):
+def test_figures_are_those_of_a_capability(tmp_path):
     store = Store(tmp_path)
     speed = speed_of({"eager": {2: 50.0, 4: 80.0}}, FLOPS, 1.0)
-    write_calibration(store, "cpu", Calibration({"dense": speed}, "of an earlier version"), {})
-    assert calibration_of("cpu-avx2-00000a", store).basis == "of an earlier version"
     write_calibration(store, "cpu-avx2-00000a", Calibration({"dense": speed}, "of AVX2"), {})
     assert calibration_of("cpu-avx2-00000b", store).basis == "of AVX2"
-    assert calibration_of("cpu-avx512-00000c", store).basis == "of an earlier version"
+    assert calibration_of("cpu-avx512-00000c", store) == AVX512
     write_calibration(store, "Some GPU (sm_90, CUDA 12.8, cuDNN 9)", Calibration({"dense": speed}, "of it"), {})
     assert calibration_of("Some GPU", store).basis == "of it"
 
 
 GOOD = {"kind": "cpu", **asdict(CPU)}
 DENSE = GOOD["speeds"]["dense"]
-BEFORE = {"kind": "cpu", "basis": CPU.basis, **GOOD["speeds"], "rates": {}}
-"""A file as it was when there were two sorts of networks, and no agents with yardsticks of their own."""
 
 
 @pytest.mark.parametrize(
@@ -87,7 +83,6 @@ BEFORE = {"kind": "cpu", "basis": CPU.basis, **GOOD["speeds"], "rates": {}}
         json.dumps(GOOD | {"host_steps": {"a game": "slow"}}),
         json.dumps(GOOD | {"modes": {"dense": "fast"}}),
         json.dumps(GOOD | {"modes": {"dense": ["eager"]}}),
-        json.dumps({**BEFORE, "dense": 3}),
     ],
 )
 def test_a_damaged_calibration_is_named_with_the_way_out(tmp_path, content):
@@ -144,12 +139,3 @@ def test_the_environments_are_timed_that_words_name_or_plans_of_the_store(tmp_pa
     words = ("benchmark=classic_cycle", "benchmark.bodies=[chosen]")
     assert calibrate(*words) == (["chosen"], ["cartpole", "chosen", "sliders"]), "earlier ones stay"
     assert calibrate("benchmark=permuted_digits")[0] == []
-
-
-def test_files_of_before_are_read(tmp_path):
-    path = Store(tmp_path).calibration("cpu")
-    path.parent.mkdir()
-    path.write_text(json.dumps({**BEFORE, "convolving": DENSE}))
-    found = calibration_of("cpu", Store(tmp_path))
-    assert found.of("convolving") == found.of("dense") == CPU.of("dense")
-    assert (found.basis, found.host_steps) == (CPU.basis, {})

@@ -11,7 +11,8 @@ from launch.launchers import local
 from launch.launchers.prepare import costs_to_show
 from launch.plan import first_compiling as timing
 from launch.plan.compiling import workers_folder
-from launch.plan.first_compiling import GRAPHS_ON_CPU, PART_SECONDS, first_compiling, mark_of, marked_as_compiled
+from launch.plan.first_compiling import first_compiling, mark_of, marked_as_compiled
+from launch.plan.speed import COMPILING
 from launch.wording import in_time
 from launch.work.process import prepare_compiling
 from plasticity_lab.agents import graphs
@@ -22,7 +23,8 @@ from tests.helpers.sweeps import SMOKE, planned, said_last
 
 pytestmark = [needs_compiler, needs_kernels]
 MLP = {"linear", "linear_adam", "linear_gradients"}
-FIRST, FURTHER = GRAPHS_ON_CPU["dense"]
+PART_SECONDS = COMPILING["parts"]
+FIRST, FURTHER = COMPILING["graphs_on_cpu"]["dense"]
 
 
 @pytest.fixture(autouse=True)
