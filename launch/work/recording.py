@@ -1,7 +1,7 @@
 """The end of a pack: a record for each of its runs, and the mark that the pack has ended."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -44,20 +44,23 @@ from plasticity_lab.records.weights import (
 from plasticity_lab.run import Run
 
 
-def leave_records(
-    store: Store,
-    lease: Lease,
-    runs: Sequence[Run],
-    journal: Journal,
-    learner: Learner,
-    source: Mapping[str, Any],
-    settings: Settings,
-) -> list[str]:
+@dataclass(frozen=True)
+class Trained:
+    """A pack at its end.  source: the provenance of its records."""
+
+    runs: Sequence[Run]
+    journal: Journal
+    learner: Learner
+    source: Mapping[str, Any]
+
+
+def leave_records(store: Store, lease: Lease, trained: Trained, settings: Settings) -> list[str]:
     """Writes records and metrics for the runs of a pack at its end.  Returns the ids of the recorded runs.
 
     If another pack has finished a run in the meantime, that run keeps its record, which then names this pack too. With
-    `rerun=true` its record is replaced. source: the provenance of the records. Raises LostLease, StoreError.
+    `rerun=true` its record is replaced. Raises LostLease, StoreError.
     """
+    runs, journal, learner = trained.runs, trained.journal, trained.learner
     lease.beat(surely=True)
     keeps = settings.save_weights != "none"
     weights, statistics = (learner.weights(), agent_of(runs[0]).statistics(learner)) if keeps else ({}, {})
@@ -74,23 +77,14 @@ def leave_records(
         if not journal.stopped[k]:  # the weights at the step of an early stop are gone: its pack trained on
             files |= _weight_files(store, run.id, k, weights, statistics)
             files |= _task_files(store, lease.pack, run.id, k, tasks)
-        record = _new_record(_named(run, earlier), journal, k, table, learner, source, files)
-        write_record(store, record)
+        write_record(store, _new_record(_named(run, earlier), k, trained, table, files))
         recorded.append(run.id)
     return recorded
 
 
-def _new_record(
-    run: Run,
-    journal: Journal,
-    k: int,
-    table: pa.Table,
-    learner: Learner,
-    source: Mapping[str, Any],
-    files: Mapping[str, Any],
-) -> dict[str, Any]:
+def _new_record(run: Run, k: int, trained: Trained, table: pa.Table, files: Mapping[str, Any]) -> dict[str, Any]:
     """The record of the k-th run of a pack."""
-    measures = journal.measures
+    journal, learner, source, measures = trained.journal, trained.learner, trained.source, trained.journal.measures
     flags = dict(measures.flags(table, learner.facts))
     flags |= dict.fromkeys(flags_of_parts(source.get("parts", ())), True)
     flags |= {REFILLED: True} if source.get("memory_refills") else {}

@@ -3,12 +3,11 @@
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from launch.packs.begun_otherwise import Binding, write_binding
 from launch.packs.endings import Ending
 from launch.packs.leases import Lease
 from launch.packs.progress import write_progress
@@ -16,7 +15,7 @@ from launch.plan.first_compiling import marked_as_compiled
 from launch.tracking.client import Tracking
 from launch.work.patience import Heartbeat, Patience, Stopped, seconds_left
 from launch.work.process import prepare_compiling
-from launch.work.recording import end_pack, leave_records, source_of
+from launch.work.recording import Trained, end_pack, leave_records, source_of
 from launch.work.replay_memory import ReplayMemory
 from plasticity_lab.agents.agent import Learner, Task
 from plasticity_lab.assembly import agent_of, assembled, looked_at
@@ -33,7 +32,7 @@ from plasticity_lab.records.provenance import utc_now
 from plasticity_lab.records.stopping import rules_of, stop_worse
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
-from plasticity_lab.records.training_code import UNKNOWN, differences, other_kind, parts_from, trained_by
+from plasticity_lab.records.training_code import differences, other_kind, parts_from, trained_by
 from plasticity_lab.records.weights import TaskWeights, write_pack_weights
 from plasticity_lab.trainer import train
 from plasticity_lab.waits import seconds_waited, waiting
@@ -85,6 +84,7 @@ def train_pack(
     attempt(ALONE)
 
 
+@dataclass
 class Session:
     """One attempt to train a pack, from its checkpoint, if one exists, to the records of its runs.
 
@@ -94,29 +94,26 @@ class Session:
     one (see `parts_from`). Each method raises the same errors as `train_pack`.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        plan: Plan,
-        pack: Pack,
-        resource: Resource,
-        lease: Lease,
-        stop: Callable[[], bool],
-        tracking: Tracking,
-    ) -> None:
-        self.store, self.sweep, self.pack, self.resource, self.lease = store, plan.sweep, pack, resource, lease
-        self.stop, self.tracking = stop, tracking
-        self.runs, self.settings = plan.runs_of(pack), plan.settings
-        self.heartbeat = Heartbeat(lease, self.settings.launch.lease_seconds)
-        self.patience = Patience(stop, self.heartbeat.alive)
-        self.memory = ReplayMemory(store, lease, self.settings, lambda: seconds_left(stop))
-        self.rules = rules_of(self.settings.stopping, pack.runs)
+    store: Store
+    plan: Plan
+    pack: Pack
+    resource: Resource
+    lease: Lease
+    stop: Callable[[], bool]
+    tracking: Tracking
+
+    def __post_init__(self) -> None:
+        self.runs, self.settings = self.plan.runs_of(self.pack), self.plan.settings
+        self.heartbeat = Heartbeat(self.lease, self.settings.launch.lease_seconds)
+        self.patience = Patience(self.stop, self.heartbeat.alive)
+        self.memory = ReplayMemory(self.store, self.lease, self.settings, lambda: seconds_left(self.stop))
+        self.rules = rules_of(self.settings.stopping, self.pack.runs)
         self.every = {
             "checkpoint": self.settings.checkpoint_minutes * 60,
             "progress": PROGRESS_SECONDS,
             "tracking": TRACKING_SECONDS,
         }
-        self.looked = self.unsaved = self.bound = False
+        self.looked = self.unsaved = False
 
     def resume(self, device: str, processes: Processes) -> None:
         """Builds stream, learner and journal, and loads the checkpoint, if one can go on here."""
@@ -131,9 +128,8 @@ class Session:
             memory, steps = self.learner.bulk(), self.journal.steps
             bulk = self.patience.until_done("memory", lambda: self.memory.restored(checkpoint, memory, steps))
             self.observed.load(checkpoint["agent"], bulk)
-        # Only now, after everything that trains is imported: the parts name its code. Checkpoints of earlier versions
-        # do not name code and kind of device.
-        parts_before = [] if checkpoint is None else checkpoint.get("parts", [UNKNOWN])
+        # Only now, after everything that trains is imported: the parts name its code.
+        parts_before = [] if checkpoint is None else checkpoint["parts"]
         now = trained_by(self.runs[0].trained_by, self.resource.packages, self.pack.kind)
         self.parts = parts_from(parts_before, now, self.journal.steps)
         _say_if_mixed(self.pack, self.parts, self.journal.steps)
@@ -155,9 +151,10 @@ class Session:
     def record(self) -> None:
         """Writes the records of the runs, and the mark that the pack has ended."""
         how = (self.parts, self.began, round(self.seconds, 3), self.memory.refills)
-        source = source_of(self.pack, self.sweep, self.resource, *how)
-        trained = (self.runs, self.journal, self.learner, source, self.settings)
-        recorded = self.patience.until_done("records", lambda: leave_records(self.store, self.lease, *trained))
+        source = source_of(self.pack, self.plan.sweep, self.resource, *how)
+        trained = Trained(self.runs, self.journal, self.learner, source)
+        how = (self.store, self.lease, trained, self.settings)
+        recorded = self.patience.until_done("records", lambda: leave_records(*how))
         diverged = int((self.journal.diverged > 0).sum())
         ending = Ending("done", error="", diverged=diverged, seconds=source["pack_seconds"])
         self.patience.until_done("end", lambda: end_pack(self.store, self.pack, self.lease, ending, recorded))
@@ -237,10 +234,6 @@ class Session:
         }
         save_checkpoint(self.store, self.pack.id, self.lease.epoch, payload)
         self.memory.is_kept(memory)
-        if not self.bound:
-            # Only now: until then, a pack of an earlier version without a stored kind could go on anywhere.
-            write_binding(self.store, self.pack.id, Binding(self.pack.kind, self.pack.mode, self.pack.width))
-            self.bound = True
 
     def _build(self, device: torch.device, processes: Processes) -> None:
         """Stream, learner and journal of the pack at its beginning."""

@@ -13,7 +13,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from launch.packs.leases import Lease, Leases, LostLease
@@ -53,102 +53,88 @@ class Superseded(Exception):
     """Slurm gave up the worker's node and has started its job again elsewhere: this process must end."""
 
 
-def work(
-    store: Store,
-    sweep: str,
-    device: str,
-    stop: Callable[[], bool],
-    time_for: Callable[[float], bool] | None = None,
-    patience: float = math.inf,
-    died_of_memory: Died = lambda owner: False,
-    cores: int = 1,
-    may_come: Callable[[], bool] = lambda: False,
-    only: Collection[str] = (),
-) -> bool:
-    """Trains packs until all packs of the plan are done.  Returns whether every pack that it trained ended well.
-
-    Other workers may die, so while they hold the last packs it waits, for `patience` seconds at most. time_for: whether
-    it may begin a pack that still needs this many seconds. It may always begin its first: a later start continues it.
-    died_of_memory: whether the vanished owner of a lease ran out of memory. cores: the number of cores that this worker
-    may use. may_come: whether other workers of the sweep are queued. only: the packs that it may train; if empty, all.
-    Raises OutOfTime, Superseded, StoreError, DataError, DeviceLost.
-    """
-    try:
-        worker = Worker(store, sweep, device, stop, time_for, died_of_memory, cores, may_come, only)
-    except Stopped:
-        return True  # it was asked to stop while it waited for the store
-    return worker.work(patience)
-
-
+@dataclass
 class Worker:
     """One worker of a sweep.
+
+    stop: whether it must stop. time_for: whether it may begin a pack that still needs this many seconds. It may always
+    begin its first: a later start continues it. patience: the most seconds that it waits while others hold the last
+    packs; they may die. died_of_memory: whether the vanished owner of a lease ran out of memory. cores: the number of
+    cores that this worker may use. may_come: whether other workers of the sweep are queued. only: the packs that it may
+    train; if empty, all.
 
     plan: the sweep's plan, as last read. divided: the last listing of divided packs. packs: the plan's packs for the
     worker's sort of device, by id; divided packs are replaced by their parts. left: the ids of the packs that are not
     known to have ended. well: whether the packs it trained ended well.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        sweep: str,
-        device: str,
-        stop: Callable[[], bool],
-        time_for: Callable[[float], bool] | None,
-        died_of_memory: Died,
-        cores: int,
-        may_come: Callable[[], bool],
-        only: Collection[str],
-    ) -> None:
-        self.store, self.sweep, self.device, self.stop = store, sweep, device, stop
-        self.cores, self.only, self.trying = cores, only, Patience(stop)
+    store: Store
+    sweep: str
+    device: str
+    stop: Callable[[], bool]
+    time_for: Callable[[float], bool] | None = None
+    patience: float = math.inf
+    died_of_memory: Died = lambda owner: False
+    cores: int = 1
+    may_come: Callable[[], bool] = lambda: False
+    only: Collection[str] = ()
+
+    def work(self) -> bool:
+        """Trains packs until all packs of the plan are done.  Returns whether every pack that it trained ended well.
+
+        Raises OutOfTime, Superseded, StoreError, DataError, DeviceLost.
+        """
+        self.well = True
+        with contextlib.suppress(Stopped):  # it was asked to stop while it waited for the store
+            self._begin()
+            try:
+                self._train_all()
+            finally:
+                self.tracking.close(self.stop())
+        return self.well
+
+    def _begin(self) -> None:
+        self.trying = Patience(self.stop)
         self.plan = self.trying.until_done("plan", self._read_plan)
         code_digest()  # now, so that later edits of the files do not count as the code of this worker
-        if other := other_code(self.plan.code, sweep):
+        if other := other_code(self.plan.code, self.sweep):
             log.warning("%s", other)
-        self.leases = Leases(store, self.plan.settings.launch.lease_seconds, this_owner())
-        self.claiming = Claiming(store, kind_of(device), self.leases, may_come, time_for)
-        self.failures = Failures(store, self.leases, died_of_memory)
-        self.tracking = tracking_of(store, self.plan.sweep, self.plan.settings.tracking)
+        self.leases = Leases(self.store, self.plan.settings.launch.lease_seconds, this_owner())
+        self.claiming = Claiming(self.store, kind_of(self.device), self.leases, self.may_come, self.time_for)
+        self.failures = Failures(self.store, self.leases, self.died_of_memory)
+        self.tracking = tracking_of(self.store, self.plan.sweep, self.plan.settings.tracking)
         self.divided: list[str] | None = None
         self.packs: dict[str, Pack] = {}
         self.left: list[str] = []
-        self.well = True
 
-    def work(self, patience: float) -> bool:
-        """See the function `work`."""
+    def _train_all(self) -> None:
+        """Claims and trains packs until none is left, or until it must stop or may go.  Raises as `work`; Stopped."""
         busy, silence = time.monotonic(), Silence()
-        try:
-            _say_if_clocks_differ(self.store)
-            while not self.stop() and self.trying.until_done("packs", self._look):
-                claimed = self.trying.until_done("lease", lambda: self.claiming.claim(self.plan, self.left, self.packs))
-                if claimed is not None:
-                    self.well &= self._train_claimed(*claimed)
-                    self.claiming.begun, busy, silence = True, time.monotonic(), Silence()
-                    continue
-                if self.claiming.refused:
-                    raise OutOfTime(self.well)
-                waited = time.monotonic() - busy
-                if self.leases.left(self.left) != self.left:
-                    continue  # some have ended since, possibly the last
-                if self.trying.until_done("leases", lambda: self.claiming.nobody_trains(self.left)):
-                    count = len(self.left)
-                    log.warning("%d packs wait for packs of other sweeps, which no worker trains: resume those.", count)
-                    break
-                if self.trying.until_done("packs", lambda: self.claiming.train_anew(self.left, self.packs)):
-                    continue
-                if waited > patience:
-                    log.info("Others train the %d packs that are left, or will.", len(self.left))
-                    break
-                if silence.is_over(waited):
-                    held = counted(len(self.left), "pack")
-                    log.info("Waits for %s, which other workers hold: %s so far.", held, in_time(waited))
-                self._sleep(min(max(POLL_SECONDS, POLL_SHARE * waited), LONGEST_POLL_SECONDS))
-        except Stopped:
-            pass  # it was asked to stop while it waited for the store
-        finally:
-            self.tracking.close(self.stop())
-        return self.well
+        _say_if_clocks_differ(self.store)
+        while not self.stop() and self.trying.until_done("packs", self._look):
+            claimed = self.trying.until_done("lease", lambda: self.claiming.claim(self.plan, self.left, self.packs))
+            if claimed is not None:
+                self.well &= self._train_claimed(*claimed)
+                self.claiming.begun, busy, silence = True, time.monotonic(), Silence()
+                continue
+            if self.claiming.refused:
+                raise OutOfTime(self.well)
+            waited = time.monotonic() - busy
+            if self.leases.left(self.left) != self.left:
+                continue  # some have ended since, possibly the last
+            if self.trying.until_done("leases", lambda: self.claiming.nobody_trains(self.left)):
+                count = len(self.left)
+                log.warning("%d packs wait for packs of other sweeps, which no worker trains: resume those.", count)
+                break
+            if self.trying.until_done("packs", lambda: self.claiming.train_anew(self.left, self.packs)):
+                continue
+            if waited > self.patience:
+                log.info("Others train the %d packs that are left, or will.", len(self.left))
+                break
+            if silence.is_over(waited):
+                held = counted(len(self.left), "pack")
+                log.info("Waits for %s, which other workers hold: %s so far.", held, in_time(waited))
+            self._sleep(min(max(POLL_SECONDS, POLL_SHARE * waited), LONGEST_POLL_SECONDS))
 
     def _look(self) -> bool:
         """Updates the packs that are left.  Returns whether any are.  Raises StoreError."""
@@ -255,8 +241,8 @@ def main(arguments: list[str] | None = None) -> int:
     stop = StopSignal(options.parent)
     prepare_process()
     try:
-        well = work(Store(options.store), options.sweep, options.device, stop, cores=options.cores, only=options.packs)
-        return 0 if well else 1
+        how = {"cores": options.cores, "only": options.packs}
+        return 0 if Worker(Store(options.store), options.sweep, options.device, stop, **how).work() else 1
     except PlasticityError as error:
         print(error, flush=True)
         return 1

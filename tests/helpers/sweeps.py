@@ -16,7 +16,7 @@ from launch.command import resolve
 from launch.launchers.local import Machine
 from launch.launchers.prepare import prepared, put_in_order
 from launch.runs.resolve import Resolved
-from launch.work.worker import work
+from launch.work.worker import Worker
 from plasticity_lab.records.plan import Plan, write_plan
 from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
@@ -68,6 +68,11 @@ def after_looks(looks: int) -> Callable[[], bool]:
         return asked > looks
 
     return stop
+
+
+def work(store: Store, sweep: str, device: str, stop: Callable[[], bool], *terms, **how) -> bool:
+    """Lets a worker train a sweep's packs here.  Returns whether all packs that it trained ended well."""
+    return Worker(store, sweep, device, stop, *terms, **how).work()
 
 
 def trained(store: Store, *words: str, stop: Callable[[], bool] = never) -> Plan:

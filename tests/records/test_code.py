@@ -2,10 +2,9 @@ import subprocess
 
 import pytest
 
-from launch.work.worker import work
 from plasticity_lab.records import provenance
 from plasticity_lab.records.provenance import code_here, other_code
-from tests.helpers.sweeps import never, planned
+from tests.helpers.sweeps import never, planned, work
 
 NAME = ("-c", "user.name=n", "-c", "user.email=e@e")
 

@@ -102,11 +102,6 @@ def in_seconds(words: str) -> float | None:
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
-def requeue(job: str) -> None:
-    """Puts a running job back into the queue; Slurm ends its processes.  Raises SlurmError."""
-    ask("scontrol", "requeue", job)
-
-
 def release(jobs: Collection[str]) -> None:
     """Lets held jobs start.  Raises SlurmError."""
     if jobs:

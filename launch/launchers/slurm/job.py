@@ -32,7 +32,7 @@ from launch.packs.submissions import Cancelled, Outcome, decide, submissions_of
 from launch.plan.device import devices, kind_of
 from launch.wording import in_time
 from launch.work.process import prepare_process
-from launch.work.worker import OutOfTime, Superseded, work
+from launch.work.worker import OutOfTime, Superseded, Worker
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.kinds import device_name, sort_of
@@ -140,7 +140,7 @@ class JobWorker:
                 "hydra.launcher.constraint or gres asks for one kind of node, device_kind says which to plan for."
             )
         signals.notice_seconds = self.warning_seconds - EARLY_SECONDS
-        return work(
+        return Worker(
             store,
             self.sweep,
             device,
@@ -150,7 +150,7 @@ class JobWorker:
             died_of_memory=partial(_died_of_memory, store),
             cores=int(os.environ.get("SLURM_CPUS_PER_TASK") or 1),
             may_come=partial(_others_wait, store, self.sweep),
-        )
+        ).work()
 
     def _given_up(self, store: Store) -> bool:
         """Writes the job as its submission's outcome, unless it has one.  True if the submission counts as lost."""
@@ -240,7 +240,7 @@ def leave(job: str, restart: int, back: Callable[[], bool], cancelled: Callable[
                 log.info("Job %s is in the queue again, or runs elsewhere; this process of it ends.", job)
                 return 1
             if back() and (runs or "Reason=TimeLimit" in answer):
-                cluster.requeue(job)
+                cluster.ask("scontrol", "requeue", job)  # Slurm ends its processes
             elif runs and not re.search(r"\bPreemptTime=\d", answer):  # a preempted job has its grace time
                 log.warning("Slurm lets the job go on: another user asked it to end, and it ends by itself.")
                 return 1

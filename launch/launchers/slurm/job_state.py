@@ -4,66 +4,24 @@ import re
 import signal
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
 
 from launch.launchers.slurm import cluster
 
 RUNNING = frozenset({"RUNNING", "RESIZING", "SIGNALING"})
 _ENDING = frozenset({"COMPLETING", "STAGE_OUT"})
 """The states of jobs with ended workers that Slurm has not cleaned up yet."""
-WELL = "COMPLETED"
-ENDED = {
-    WELL: "well",
-    "BOOT_FAIL": "its node did not start",
-    "CANCELLED": "cancelled",
-    "DEADLINE": "deadline",
-    "FAILED": "failed",
-    "NODE_FAIL": "node failure",
-    "OUT_OF_MEMORY": "out of memory",
-    "PREEMPTED": "preempted",
-    "TIMEOUT": "time limit",
-}
-"""State → words, for jobs that are over. A job that Slurm puts back into the queue waits or runs, so it is not over."""
-_STATES_WITHOUT_WORK = {
-    "for another cluster of the federation, which has started it": ("REVOKED",),
-    "to be queued again": ("REQUEUED", "REQUEUE_FED"),
-    "until it is continued": ("STOPPED", "SUSPENDED"),
-    "until it is released (`scontrol release`)": ("REQUEUE_HOLD", "SPECIAL_EXIT"),
-    "until it is released (`scontrol release`): its reservation was deleted": ("RESV_DEL_HOLD",),
-    "until its node has started": ("CONFIGURING", "POWER_UP_NODE"),
-}
-"""In addition to PENDING, the states of jobs that do not run and are not over: awaited event → states."""
-_WAITING = {state: words for words, states in _STATES_WITHOUT_WORK.items() for state in states}
+_WORDS = yaml.safe_load(Path(__file__).with_name("job_states.yaml").read_text(encoding="utf-8"))
+ENDED: Mapping[str, str] = _WORDS["ended"]
+"""State → words, for jobs that are over."""
+_WAITING: Mapping[str, str] = _WORDS["waiting"]
 _HELD_STATES = ("REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
+_NEVER = "and will never start"
 _SIGNALS = {number.value: number.name for number in signal.Signals}
 NO_LOG = 53
 """Slurm's signal number for a job with an output file that Slurm could not open."""
-_NEVER = "and will never start"
-_REASONS = {
-    "behind jobs of higher priority": ("Priority",),
-    "for a licence": ("Licenses",),
-    "for another job": ("Dependency",),
-    "for its reservation": ("Reservation",),
-    "for the scheduler to consider it": ("WaitingForScheduling",),
-    "until an administrator releases it": ("JobHeldAdmin",),
-    "until it is released (`scontrol release`)": ("JobHeldUser", "job requeued in held state"),
-    "until it is released (`scontrol release`): it could not be started": ("launch failed requeued held",),
-    "until its earlier start is cleared away": ("Cleaning",),
-    "until its partition is up again": ("PartitionDown", "PartitionInactive"),
-    "until its time comes, some minutes at most after it was queued again": ("BeginTime",),
-    "until nodes are free": ("Resources",),
-    "until nodes come back that are down, drained or reserved": ("NodeDown", "Nodes required", "ReqNodeNotAvail"),
-    "until others of its array end, as array_parallelism says": ("JobArrayTaskLimit",),
-    "until the account's limit allows it": ("Assoc", "Max"),
-    "until the limit of its quality of service allows it": ("QOS",),
-    f"{_NEVER}: a job that it depends on failed": ("DependencyNeverSatisfied",),
-    f"{_NEVER}: it asks for more nodes than its partition allows or has": ("PartitionNodeLimit",),
-    f"{_NEVER}: it asks for more time than its partition allows": ("PartitionTimeLimit",),
-    f"{_NEVER}: its account is not valid": ("InvalidAccount",),
-    f"{_NEVER}: its account may not use the partition": ("AccountNotAllowed",),
-    f"{_NEVER}: its quality of service is not valid": ("InvalidQOS",),
-    f"{_NEVER}: no node has the requested resources": ("BadConstraints",),
-}
-"""Our words → beginnings of Slurm's reason; the longest match counts (AssocGrpCpuLimit, QOSMaxJobsPerUserLimit, …)."""
 QUEUE_COLUMNS = ("%i", "%T", "%r", "%N")
 """The columns of squeue for `JobState.reported`."""
 ACCOUNTING_COLUMNS = ("JobID", "State", "ExitCode", "NodeList")
@@ -123,7 +81,7 @@ class JobState:
     @property
     def ended_early(self) -> bool:
         """Whether it is over, and its worker did not end by itself."""
-        return self.state in ENDED and self.state != WELL
+        return self.state in ENDED and self.state != "COMPLETED"
 
     @property
     def why(self) -> str:
@@ -180,10 +138,10 @@ def with_accounting(queue: Mapping[str, JobState], rows: Iterable[Sequence[str]]
                 state = reported.state if reported.state == "OUT_OF_MEMORY" else "FAILED"
                 states[name] = replace(states[name], state=state, number=reported.number or states[name].number)
         elif reported.state in ENDED:
-            for each in _jobs_of_row(name):
+            for array_job in _jobs_of_row(name):
                 # squeue is more recent than sacct, but does not know the exit status, and forgets after some minutes.
-                if each not in states or states[each].state == reported.state:
-                    states[each] = replace(reported, job=each)
+                if array_job not in states or states[array_job].state == reported.state:
+                    states[array_job] = replace(reported, job=array_job)
     return states
 
 
@@ -207,7 +165,5 @@ def _waiting(reason: str) -> str:
     """Slurm's reason in plain words, followed by Slurm's word, which users can look up."""
     if reason in ("", "None"):
         return "for the scheduler to consider it"
-    matches = [
-        (len(start), words) for words, starts in _REASONS.items() for start in starts if reason.startswith(start)
-    ]
-    return f"{max(matches)[1]} ({reason})" if matches else f"for the reason {reason}"
+    starts = [start for start in _WORDS["reasons"] if reason.startswith(start)]
+    return f"{_WORDS['reasons'][max(starts, key=len)]} ({reason})" if starts else f"for the reason {reason}"

@@ -6,7 +6,6 @@ import pytest
 
 from launch.command import run_command
 from launch.tracking.wandb import content
-from launch.work.worker import work
 from plasticity_lab.agents.target_network import TargetNetwork
 from plasticity_lab.agents.value import learner as of_value
 from plasticity_lab.records.checkpoint import load_checkpoint
@@ -15,7 +14,7 @@ from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
 from plasticity_lab.saved_network import load_network
 from tests.agents.value.packs import SMALL
-from tests.helpers.sweeps import after_looks, all_kept, never, planned, runs_of, trained
+from tests.helpers.sweeps import after_looks, all_kept, never, planned, runs_of, trained, work
 
 pytestmark = pytest.mark.sample(2)
 

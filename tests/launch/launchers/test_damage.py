@@ -13,10 +13,9 @@ from launch.launchers import local
 from launch.plan.calibration import write_calibration
 from launch.plan.speed import AVX2
 from launch.tracking.wandb.marks import Destination, mark_written
-from launch.work.worker import work
 from plasticity_lab.records.store import Store
 from tests.helpers.slurm_files import given_to_slurm
-from tests.helpers.sweeps import SMOKE, after_looks, all_kept, never, runs_of, said_last, trained
+from tests.helpers.sweeps import SMOKE, after_looks, all_kept, never, runs_of, said_last, trained, work
 
 CPU = AVX2
 

@@ -10,11 +10,10 @@ from launch.launchers.local import Machine
 from launch.launchers.prepare import prepared
 from launch.launchers.report import to_be_trained
 from launch.packs.todo import outstanding
-from launch.work.worker import work
 from plasticity_lab import component
 from plasticity_lab.records.own_classes import digest_of_class
 from plasticity_lab.records.record import read_record
-from tests.helpers.sweeps import SMOKE, never
+from tests.helpers.sweeps import SMOKE, never, work
 
 LOADED = """
 import importlib.util

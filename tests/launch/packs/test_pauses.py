@@ -12,11 +12,10 @@ from launch.packs.leases import Leases
 from launch.packs.owner import this_owner
 from launch.packs.progress import Pause, noted, read_pause
 from launch.work import training
-from launch.work.worker import work
 from plasticity_lab import waits
 from plasticity_lab.records.record import read_record
 from plasticity_lab.waits import TRAINING, waiting
-from tests.helpers.sweeps import never, planned, wait_until
+from tests.helpers.sweeps import never, planned, wait_until, work
 
 COMPILING = Pause("compiling", "kernels", 12.0)
 

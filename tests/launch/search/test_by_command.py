@@ -4,14 +4,13 @@ import pytest
 
 from launch.command import run_command
 from launch.launchers import local
-from launch.work.worker import work
 from plasticity_lab.records import training_code
 from plasticity_lab.records.lookup import recorded_runs
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.record_facts import flags_of
 from plasticity_lab.records.store import Store
 from tests.helpers.searches import check_undisturbed
-from tests.helpers.sweeps import SMOKE, after_looks, never, said_last
+from tests.helpers.sweeps import SMOKE, after_looks, never, said_last, work
 
 WORDS = (
     "hyperparams=search", "optimizer.lr=tag(log,interval(1e-4,1e-1))", "activation=leaky_relu", "seed=0",

@@ -7,12 +7,11 @@ from launch.launchers.local import Machine
 from launch.launchers.prepare import prepared, put_in_order
 from launch.packs.sweep import state_of
 from launch.packs.todo import outstanding
-from launch.work.worker import work
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.record_facts import ended_for
 from plasticity_lab.records.settings import StopRule
-from tests.helpers.sweeps import after_looks, all_kept, kept, never, resolved, runs_of, trained
+from tests.helpers.sweeps import after_looks, all_kept, kept, never, resolved, runs_of, trained, work
 
 pytestmark = pytest.mark.sample(1)
 

@@ -11,13 +11,23 @@ from launch.packs import leases
 from launch.packs.leases import Leases
 from launch.packs.owner import Kills, Owner
 from launch.work import training, worker
-from launch.work.worker import work
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.checkpoint import latest_epoch
 from plasticity_lab.records.identity import sweep_id
 from plasticity_lab.records.record import read_record
 from tests.helpers.failing_activations import AT_FAULT, planted
-from tests.helpers.sweeps import SMOKE, after_looks, all_kept, ended_packs, never, planned, runs_of, said_last, trained
+from tests.helpers.sweeps import (
+    SMOKE,
+    after_looks,
+    all_kept,
+    ended_packs,
+    never,
+    planned,
+    runs_of,
+    said_last,
+    trained,
+    work,
+)
 
 pytestmark = pytest.mark.sample(1)
 

@@ -13,13 +13,12 @@ import pytest
 import torch
 
 from launch.work import patience
-from launch.work.worker import work
 from plasticity_lab.records import bulk_log
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from tests.agents.value.packs import BY_AGENT
 from tests.helpers.crashing_disk import MODES, CrashingDisk, in_a_process
-from tests.helpers.sweeps import after_looks, all_kept, never, planned, runs_of, trained
+from tests.helpers.sweeps import after_looks, all_kept, never, planned, runs_of, trained, work
 
 pytestmark = pytest.mark.slow
 

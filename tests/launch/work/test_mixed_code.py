@@ -7,12 +7,11 @@ from launch.launchers.prepare import prepared
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.packs.sweep import state_of
-from launch.work.worker import work
 from plasticity_lab.records import training_code
 from plasticity_lab.records.checkpoint import load_checkpoint
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.record import read_record
-from tests.helpers.sweeps import after_looks, all_kept, never, planned, resolved, runs_of, trained
+from tests.helpers.sweeps import after_looks, all_kept, never, planned, resolved, runs_of, trained, work
 
 pytestmark = pytest.mark.sample(2)
 

@@ -13,11 +13,10 @@ from launch.packs.sweep import state_of
 from launch.plan.calibration import write_calibration
 from launch.plan.speed import AVX2
 from launch.work import claiming, training, worker
-from launch.work.worker import work
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.plan import read_plan, write_plan
 from plasticity_lab.records.record import read_record
-from tests.helpers.sweeps import after_looks, all_kept, ended_packs, never, planned, resolved, runs_of, trained
+from tests.helpers.sweeps import after_looks, all_kept, ended_packs, never, planned, resolved, runs_of, trained, work
 
 pytestmark = pytest.mark.sample(3)
 

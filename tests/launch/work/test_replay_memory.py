@@ -8,7 +8,6 @@ import pytest
 
 from launch.packs.sweep import state_of
 from launch.work.replay_memory import ReplayMemory
-from launch.work.worker import work
 from plasticity_lab.records import bulk_log
 from plasticity_lab.records.bulk import Entries
 from plasticity_lab.records.checkpoint import load_checkpoint
@@ -17,7 +16,7 @@ from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from tests.agents.value.packs import SMALL
-from tests.helpers.sweeps import after_looks, all_kept, never, planned, resolved, runs_of, trained
+from tests.helpers.sweeps import after_looks, all_kept, never, planned, resolved, runs_of, trained, work
 
 pytestmark = pytest.mark.sample(2)
 

@@ -8,11 +8,10 @@ from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.packs.run_claims import Claim, claim_runs, clear_claims
 from launch.work.claiming import Claiming
-from launch.work.worker import work
 from plasticity_lab.records.checkpoint import save_checkpoint
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
-from tests.helpers.sweeps import PATIENCE, after_looks, all_kept, command, ended_packs, never, planned, runs_of
+from tests.helpers.sweeps import PATIENCE, after_looks, all_kept, command, ended_packs, never, planned, runs_of, work
 
 pytestmark = pytest.mark.sample(1)
 

@@ -13,11 +13,10 @@ from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
 from launch.work import patience
 from launch.work.patience import Heartbeat, Patience, Stopped, fault_of
-from launch.work.worker import work
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
-from tests.helpers.sweeps import all_kept, ended_packs, never, planned, runs_of
+from tests.helpers.sweeps import all_kept, ended_packs, never, planned, runs_of, work
 
 pytestmark = pytest.mark.sample(4)
 

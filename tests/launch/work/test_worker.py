@@ -17,11 +17,10 @@ from launch.plan.device import kind_of
 from launch.work import claiming, training, worker
 from launch.work.patience import Heartbeat
 from launch.work.process import DeviceLost, free_memory, prepare_compiling, ran_out_of_memory
-from launch.work.worker import work
 from plasticity_lab.errors import DataError, StoreError
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.record import read_record
-from tests.helpers.sweeps import after_looks, all_kept, ended_packs, kept, never, planned, runs_of, trained
+from tests.helpers.sweeps import after_looks, all_kept, ended_packs, kept, never, planned, runs_of, trained, work
 
 pytestmark = pytest.mark.sample(3)
 

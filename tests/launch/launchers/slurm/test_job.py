@@ -19,7 +19,7 @@ from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.packs.submissions import Outcome, add_cancellation, ask, cancellations, decide, outcome_of
 from launch.work import claiming, worker
-from launch.work.worker import OutOfTime, Superseded, work
+from launch.work.worker import OutOfTime, Superseded
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.store import Store
@@ -27,7 +27,7 @@ from tests.helpers.signals import send
 from tests.helpers.slurm_files import PARAMETERS, given_to_slurm, in_accounting
 from tests.helpers.stand_ins import put_on_path, tells
 from tests.helpers.stores import SETTINGS
-from tests.helpers.sweeps import ended_packs, never, planned
+from tests.helpers.sweeps import ended_packs, never, planned, work
 
 pytestmark = pytest.mark.sample(8)
 

@@ -9,10 +9,9 @@ from launch.launchers.slurm import own_jobs
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.packs.submissions import submissions_of
-from launch.work.worker import work
 from tests.helpers.slurm_files import given_to_slurm, in_accounting, in_queue
 from tests.helpers.stand_ins import fails, prints, put_on_path, tells
-from tests.helpers.sweeps import never, planned
+from tests.helpers.sweeps import never, planned, work
 
 
 @pytest.fixture
