@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import yaml
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
@@ -19,27 +20,9 @@ import launch
 import plasticity_lab
 from launch.own_classes.named import Fault, is_own, own_bases, place
 
-ELEMENTARY = "plasticity_lab.stacking.elementary"
-POWER = f"whole_power for a whole exponent, exp(p * log(x)) for another, of {ELEMENTARY}"
-SIGMOID = "sigmoid of plasticity_lab.activations.sigmoid"
-EVERYWHERE: Mapping[str, str] = {
-    "sigmoid": SIGMOID, "expit": SIGMOID, "silu": "swish of plasticity_lab.activations.swish",
-    "elu": "elu of plasticity_lab.activations.elu", "celu": "elu of plasticity_lab.activations.elu",
-    "selu": "elu of plasticity_lab.activations.elu", "pow": POWER,
-    **dict.fromkeys(("softplus", "mish", "logsigmoid"), f"exp and log of {ELEMENTARY}"),
-    **dict.fromkeys(("sinh", "cosh", "exp2"), f"exp of {ELEMENTARY}"),
-    "erfinv": f"normals of {ELEMENTARY}, or a number of the host",
-}  # fmt: skip
-"""Name → the function to take instead, for all code."""
-COMPILED: Mapping[str, str] = EVERYWHERE | {
-    "exp": f"exp of {ELEMENTARY}", "log": f"log of {ELEMENTARY}", "tanh": f"tanh of {ELEMENTARY}",
-    "expm1": f"exp_minus_one of {ELEMENTARY}", "gelu": f"gelu of {ELEMENTARY}",
-    **dict.fromkeys(("sin", "cos", "tan"), f"sin_and_cos of {ELEMENTARY}"),
-    **dict.fromkeys(("erf", "erfc", "ndtr"), f"normal_distribution of {ELEMENTARY}"),
-    **dict.fromkeys(("log1p", "log2", "log10", "logaddexp"), f"log of {ELEMENTARY}"),
-    **dict.fromkeys(("log_softmax", "softmax", "logsumexp", "cross_entropy"), f"log_softmax of {ELEMENTARY}"),
-}  # fmt: skip
-"""Name → the function to take instead, for code that is compiled."""
+_DATA = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+EVERYWHERE: Mapping[str, str] = _DATA["everywhere"]
+COMPILED: Mapping[str, str] = EVERYWHERE | _DATA["compiled"]
 EXACT = (-2, -1, -0.5, 0, 0.5, 1, 2, 3)
 """Exponents with products, quotients and roots in the place of a power; these are rounded in one way only."""
 OPERATORS = {"__pow__": "pow", "__rpow__": "pow", "__ipow__": "pow", "float_power": "pow", "log_sigmoid": "logsigmoid"}

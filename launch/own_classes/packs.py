@@ -3,6 +3,7 @@
 Legend: K runs.
 """
 
+import contextlib
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -139,36 +140,25 @@ class Packs:
         part. without: whether the intervention is left out. scaled: position in the pack → the scale of this run's
         parameters. functions: looks at all calls of torch. Raises NoParameters.
         """
-        if functions is not None:
-            with graphs.watched_instead(functions.compiles), functions:
-                return self._trained(numbers, compiled=True)
-        return self._trained(numbers, interrupted, without, scaled)
-
-    def _trained(
-        self,
-        numbers: Sequence[int],
-        interrupted: bool = False,
-        without: bool = False,
-        scaled: Mapping[int, Scale] | None = None,
-        compiled: bool = False,
-    ) -> list[list[Event]]:
         runs = [self.tiny.runs[number] for number in numbers]
         events, checkpoint = _Events(runs, interrupted), None
         if scaled:
             checkpoint = _scaled(_dumped(self._assembled(runs, without)[1]), scaled)
-        while True:
-            stream, learner = self._assembled(runs, without, compiled)
-            if checkpoint is not None:
-                state, bulk = _loaded(checkpoint)
-                learner.load(state, filled_from(learner.bulk(), bulk))
-            try:
-                with np.errstate(all="ignore" if scaled else None):  # a scaled run is meant to overflow
-                    train(stream, learner, events, events)
-            except _Stopped:
-                checkpoint = _dumped(learner)
-            else:
-                self.updates = events.updates
-                return events.of_runs
+        watched = graphs.watched_instead(functions.compiles) if functions else contextlib.nullcontext()
+        with watched, functions or contextlib.nullcontext():
+            while True:
+                stream, learner = self._assembled(runs, without, compiled=functions is not None)
+                if checkpoint is not None:
+                    state, bulk = _loaded(checkpoint)
+                    learner.load(state, filled_from(learner.bulk(), bulk))
+                try:
+                    with np.errstate(all="ignore" if scaled else None):  # a scaled run is meant to overflow
+                        train(stream, learner, events, events)
+                except _Stopped:
+                    checkpoint = _dumped(learner)
+                else:
+                    self.updates = events.updates
+                    return events.of_runs
 
     def _assembled(self, runs: Sequence[Run], without: bool, compiled: bool = False) -> tuple[Any, Any]:
         group = self.own.group

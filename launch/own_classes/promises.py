@@ -5,6 +5,7 @@ Legend: K runs, B examples, O numbers of an output, * any shape.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -91,22 +92,6 @@ class WatchedIntervention(Watched):
                 raise BrokenPromise("penalty", what)
         return value
 
-    def after_step(self, now: Now) -> State:
-        """The next state."""
-        return self._next("after_step", now)
-
-    def every_n_updates(self, now: Now) -> State:
-        """The next state."""
-        return self._next("every_n_updates", now)
-
-    def before_task(self, now: Now) -> State:
-        """The next state."""
-        return self._next("before_task", now)
-
-    def after_task(self, now: Now) -> State:
-        """The next state."""
-        return self._next("after_task", now)
-
     def measured(self, state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """The columns, (K,)."""
         values, columns = self._called("measured", state), {column.of for column in self.columns}
@@ -122,6 +107,11 @@ class WatchedIntervention(Watched):
             what = f"returns {_described(state)}, not a state of the shapes that 'start' gave it, {shapes}"
             raise BrokenPromise(verb, what)
         return state
+
+    after_step = partialmethod(_next, "after_step")
+    every_n_updates = partialmethod(_next, "every_n_updates")
+    before_task = partialmethod(_next, "before_task")
+    after_task = partialmethod(_next, "after_task")
 
 
 class WatchedOptimizer(Watched):

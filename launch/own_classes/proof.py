@@ -9,10 +9,9 @@ import numpy as np
 import torch
 
 from launch.own_classes import fresh
-from launch.own_classes.cases import AFRESH, CASES, OTHER_PROCESS, Case, of_extremes
+from launch.own_classes.cases import AFRESH, CASES, FURTHER_CHECKS, OTHER_PROCESS, Case, of_extremes
 from launch.own_classes.fresh import NotTried, digested, trained_afresh
 from launch.own_classes.functions import Functions
-from launch.own_classes.further_checks import FURTHER_CHECKS
 from launch.own_classes.named import Fault, OwnClass, is_own, own_bases, place, place_of
 from launch.own_classes.names import misnamed, uncallable
 from launch.own_classes.packs import Event, NoParameters, Packs
