@@ -7,7 +7,7 @@ import argparse
 import os
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -244,18 +244,16 @@ def show(line: CommandLine, hydra: Hydra) -> None:
     for word in words if line.shown in ("help", "cfg", "info") else ():
         if read(word).is_sweep_override():
             raise ConfigError(f"'{word}': --{line.shown} shows one configuration; give one value.")
-    if line.shown == "version":
-        print(version_line())
-    elif line.shown == "help":
-        print(_help(words, hydra, resolve=line.flags["resolve"]))
-    elif line.shown == "hydra_help":
-        hydra.hydra_help("config", get_args_parser(), argparse.Namespace(overrides=words))
-    elif line.shown == "cfg":
-        hydra.show_cfg("config", words, line.flags["cfg"], line.flags["package"], line.flags["resolve"])
-    elif line.shown == "info":
-        hydra.show_info(line.flags["info"], "config", words)
-    else:
-        _complete(words, hydra)
+    flags = line.flags
+    shows: dict[str | None, Callable[[], object]] = {
+        "version": lambda: print(version_line()),
+        "help": lambda: print(_help(words, hydra, resolve=flags["resolve"])),
+        "hydra_help": lambda: hydra.hydra_help("config", get_args_parser(), argparse.Namespace(overrides=words)),
+        "cfg": lambda: hydra.show_cfg("config", words, flags["cfg"], flags["package"], flags["resolve"]),
+        "info": lambda: hydra.show_info(flags["info"], "config", words),
+        "shell_completion": lambda: _complete(words, hydra),
+    }
+    shows[line.shown]()
 
 
 def _help(words: list[str], hydra: Hydra, resolve: bool) -> str:

@@ -67,9 +67,10 @@ def flag_in_words(flag: str) -> str:
     return _FLAGS.get(flag, flag)
 
 
-def say(words: str) -> None:
-    """A line on stderr, at once."""
-    print(words, file=sys.stderr, flush=True)
+def say(*lines: object) -> None:
+    """Lines on stderr, at once."""
+    for line in lines:
+        print(line, file=sys.stderr, flush=True)
 
 
 class Silence:

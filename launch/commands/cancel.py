@@ -36,8 +36,7 @@ def run(options: argparse.Namespace) -> int:
     plan = read_plan(store, sweep_named(store, options.sweep))
     unreadable: list[StoreError] = []
     submissions = submissions_of(store, plan.sweep, unreadable)
-    for error in unreadable:
-        say(str(error))
+    say(*unreadable)
     cluster.check_there()
     known = bool(submissions or unreadable) or was_on_slurm(store, plan)
     if not known and not _in_queue(store, plan.sweep):
@@ -49,8 +48,7 @@ def run(options: argparse.Namespace) -> int:
         return _without_slurm(store, plan, submissions, often > 0, error)
     elsewhere = _elsewhere([each for each in submissions if each.cancellations >= often - 1])
     faults = _of_others(left)
-    for words in [*faults, *elsewhere, *_trained_by_others(store, plan, submissions)]:
-        say(words)
+    say(*faults, *elsewhere, *_trained_by_others(store, plan, submissions))
     ended = f"{counted(len(jobs), 'job')} cancelled" if jobs else "no job of it was left"
     if left:
         names = some([f"{job.name} ({_state_of(job)})" for job in left])
@@ -137,8 +135,7 @@ def _by_themselves(flagged: bool) -> str:
 
 def _held(store: Store, plan: Plan) -> dict[str, PackState]:
     """The packs of the sweep that workers hold.  Raises StoreError."""
-    states = LeaseFiles(store).states([pack.id for pack in plan.packs], plan.settings.launch.lease_seconds)
-    return {pack: state for pack, state in states.items() if state.held}
+    return LeaseFiles(store).held([pack.id for pack in plan.packs], plan.settings.launch.lease_seconds)
 
 
 def _trained_by_others(store: Store, plan: Plan, submissions: Sequence[Submission]) -> list[str]:

@@ -36,8 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises PlasticityError if its words do not compose."""
-    from launch.doctor.node import Visit, of_node  # torch: --help need not wait for it
-    from launch.doctor.plans import Planned, of_array, of_plan
+    from launch.doctor.node import Planned, Visit, of_array, of_node, of_plan  # torch: --help need not wait for it
     from launch.doctor.slurm import of_slurm
     from plasticity_lab.assembly import benchmarks_of
 

@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> None:
     """The command.  Raises StoreError."""
     store, path = store_there(options.store), expanded(options.file)
     leases = LeaseFiles(store)
-    held = [pack for pack, state in leases.states(list(leases.epochs()), HELD_SECONDS).items() if state.held]
+    held = list(leases.held(leases.epochs(), HELD_SECONDS))
     if held:
         say(f"{counted(len(held), 'pack')} being trained {'is' if len(held) == 1 else 'are'} left behind.")
     strangers: list[str] = []

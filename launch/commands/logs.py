@@ -120,8 +120,7 @@ def _submissions(store: Store, sweep: str) -> list[Submission]:
     """The submissions of a sweep; prints a line on stderr for each unreadable file."""
     unreadable: list[StoreError] = []
     submissions = submissions_of(store, sweep, unreadable)
-    for error in unreadable:
-        say(str(error))
+    say(*unreadable)
     return submissions
 
 

@@ -173,8 +173,8 @@ def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
     if not planned:
         raise StoreError(f"Run {run} has no record in {store.root} that can be read; give its command again.")
     plan, pack = planned[-1]
-    held = LeaseFiles(store).states([pack.id], plan.settings.launch.lease_seconds)[pack.id]
-    state = _in_training(store, pack.id, held.owner) if held.held else _why_it_waits(store, plan)
+    held = LeaseFiles(store).held([pack.id], plan.settings.launch.lease_seconds)
+    state = _in_training(store, pack.id, held[pack.id].owner) if held else _why_it_waits(store, plan)
     measures = measures_of(plan.runs[run].targets, plan.runs[run].science)
     measures, table, diverged_at = _so_far(store, pack, run, measures)
     sections = {"science": plan.runs[run].science, "asked_as": plan.runs[run].asked_as}
@@ -191,8 +191,7 @@ def _in_training(store: Store, pack: str, owner: Owner | None) -> str:
 def _why_it_waits(store: Store, plan: Plan) -> str:
     """The state of a run whose pack no worker holds: whether any worker may take it."""
     others = [pack.id for pack in plan.packs if not store.done(pack.id).exists()]
-    held = sum(state.held for state in LeaseFiles(store).states(others, plan.settings.launch.lease_seconds).values())
-    if held:
+    if held := len(LeaseFiles(store).held(others, plan.settings.launch.lease_seconds)):
         return f"waiting for one of the workers of sweep {plan.sweep}, which train {counted(held, 'other pack')} now"
     return f"waiting: no worker trains sweep {plan.sweep}; the same command goes on, and so does `launch resume`"
 
@@ -209,7 +208,7 @@ def _so_far(store: Store, pack: Pack, run: str, measures: Measures) -> tuple[Mea
     if begun is None:
         return measures, None, None
     known = {column.name for column in measures.columns}
-    columns = map(Column.from_json, begun.get("columns", []))  # checkpoints of earlier versions have none
+    columns = map(Column.from_json, begun["columns"])
     measures = measures.with_columns([column for column in columns if column.name not in known])
     journal, k = Journal(pack.width, measures), pack.runs.index(run)
     journal.load(begun["journal"])

@@ -59,8 +59,7 @@ def run(options: argparse.Namespace) -> int:
     known, unknown = sweep_jobs(store, left)
     damaged += _damaged_files(store, states)
     fault = fault_of(store)
-    for sentence in [*damaged, *unknown, *([fault] if fault else [])]:
-        say(sentence)
+    say(*damaged, *unknown, *([fault] if fault else []))
     whole = not damaged and not any(state.unreadable for state in states)
     if options.json:
         print(json.dumps([_as_json(state, known.get(state.sweep)) for state in states], indent=1))

@@ -62,8 +62,7 @@ def all_finished(runs: Sequence[Run], settings: Settings, check: Callable[[], No
     if unreadable or damaged_files(store, todo.packs) or damaged_jobs(store, [sweep]) or damaged_calibrations(store):
         return False
     check()
-    for words in tidied(store, todo, sweep, settings.launch.lease_seconds):
-        say(words)
+    say(*tidied(store, todo, sweep, settings.launch.lease_seconds))
     say_all_finished(store, todo, settings)
     return True
 

@@ -84,8 +84,7 @@ def prepared(
     if where and todo.left:
         say(where)
     firsts = [(planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs]  # a pack's runs have equal lengths
-    for line in [*too_short(firsts), *unseen((run for run, _ in firsts), cost_of)]:
-        say(line)
+    say(*too_short(firsts), *unseen((run for run, _ in firsts), cost_of))
     return Prepared(store, settings, resources, cost_of, todo, planned, unreadable, earlier)
 
 

@@ -1,7 +1,7 @@
 """The messages of a launcher about a sweep, before its workers start and after they have ended."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from launch.launchers.finished import (
     SweepFailed,
@@ -13,17 +13,17 @@ from launch.launchers.finished import (
 )
 from launch.launchers.prepare import Prepared, put_in_order
 from launch.packs.begun_otherwise import binding_of
-from launch.packs.endings import ending_of
+from launch.packs.sweep import UNFINISHED, state_of
 from launch.packs.todo import how_to_try_again
 from launch.plan.first_compiling import first_compiling
 from launch.plan.table import print_plan, training_seconds
 from launch.wording import counted, in_time, say
-from plasticity_lab.records.index_files import Digests, Outcome
+from plasticity_lab.records.index_files import Digests
 from plasticity_lab.records.kinds import goes_on, is_cpu, sort_of
 from plasticity_lab.records.plan import Pack, read_plan
 from plasticity_lab.records.provenance import CHECKOUT, why_no_commit
-from plasticity_lab.records.record import STATUSES, add_asked_as, read_record
-from plasticity_lab.records.record_facts import failures
+from plasticity_lab.records.record import STATUSES, add_asked_as
+from plasticity_lab.records.record_facts import MEASURED
 from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -38,15 +38,13 @@ def to_be_trained(ready: Prepared, workers: int) -> bool:
     """
     settings = ready.settings
     if settings.dry_run or settings.plan_only:
-        for error in [*ready.todo.corrupt, *ready.unreadable]:
-            say(str(error))
+        say(*ready.todo.corrupt, *ready.unreadable)
         _say_of_plan(ready)
         finished = len(ready.todo.finished)
         print_plan(ready.plan.packs, ready.plan.runs, finished, ready.resources, workers, settings, ready.cost_of)
     if settings.dry_run:
         return False
-    for words in put_in_order(ready):
-        say(words)
+    say(*put_in_order(ready))
     if not ready.todo.left:
         say_all_finished(ready.store, ready.todo, settings)
     elif settings.plan_only:
@@ -83,58 +81,36 @@ def report(ready: Prepared, runs: Sequence[Run], reasons: Sequence[str]) -> None
     """
     store = ready.store
     planned = read_plan(store, ready.plan.sweep)  # with the packs that were divided during training
-    asked = {run.id: run for run in runs}
-    failed: set[str] = set()
-    waiting: set[str] = set()
-    errors, elsewhere = [], set()
-    for pack in planned.packs:
-        asked_of_pack = asked.keys() & pack.runs
-        ending = ending_of(store, pack.id)
-        if ending is None:
-            waiting |= asked_of_pack
-            elsewhere |= _kinds_elsewhere(ready, pack)
-        elif ending.failed:
-            failed |= asked_of_pack
-            errors += [ending.error] if asked_of_pack else []
-    outcomes = _recorded(store, [asked[run] for run in asked.keys() - failed - waiting])
-    waiting |= asked.keys() - failed - outcomes.keys()
-    failed |= {run for run, outcome in outcomes.items() if outcome.failures}
-    counts = Counter(outcome.status for outcome in outcomes.values())
-    counts |= {"failed": len(failed), "not finished": len(waiting)}
+    sweep = state_of(store, planned)
+    states = {run.id: sweep.states[run.id] for run in runs}
+    _add_names(store, [run for run in runs if states[run.id] in MEASURED])
+    counts = Counter("not finished" if state in UNFINISHED else state for state in states.values())
     words = ", ".join(f"{counts[status]:,} {status}" for status in (*STATUSES, "not finished") if counts[status])
-    if not failed and not waiting:
-        if len(asked) == 1:
-            say(result(store, *asked))
+    if not counts["failed"] and not counts["not finished"]:
+        if len(states) == 1:
+            say(result(store, *states))
         else:
-            say_finished(store, len(asked), f": {words}")
-        say_next(store, list(asked))
+            say_finished(store, len(states), f": {words}")
+        say_next(store, list(states))
         return
-    why = [*dict.fromkeys(errors), *reasons[:1], *_ways_out(store, failed, planned.settings.launch.retries, elsewhere)]
+    why = [error for error, failed in sweep.failed.items() if not states.keys().isdisjoint(failed)]
+    why += reasons[:1]
+    given_up = {run: often for run, often in sweep.given_up.items() if run in states}
+    why += [how_to_try_again(given_up)] if given_up else []
+    left = [pack for pack in planned.packs if not store.done(pack.id).exists()]
+    if kinds := set[str]().union(*(_kinds_elsewhere(ready, pack) for pack in left)):
+        why.append(f"Some were begun on {', '.join(sorted(kinds))}; there the same command continues them.")
     reason = " ".join(why) or "the workers ended early; the same command goes on."
     raise SweepFailed(f"Of {counted(len(runs), 'run')} {words}: {reason}")
 
 
-def _ways_out(store: Store, failed: Collection[str], retries: float, kinds: Collection[str]) -> list[str]:
-    """Sentences about runs that the same command does not train.
-
-    kinds: the kinds of device that can continue unfinished runs.
-    """
-    often = {run: failures(read_record(store, run)) for run in failed}
-    given_up = {run: times for run, times in often.items() if times > retries}
-    words = [how_to_try_again(given_up)] if given_up else []
-    if kinds:
-        words.append(f"Some were begun on {', '.join(sorted(kinds))}; there the same command continues them.")
-    return words
-
-
-def _recorded(store: Store, runs: Sequence[Run]) -> dict[str, Outcome]:
-    """Run → its outcome, for runs with a record.  Adds the names that the command uses for the runs to the records."""
+def _add_names(store: Store, runs: Sequence[Run]) -> None:
+    """Adds the names that the command uses for recorded runs to their records."""
     index, digest = RunIndex(store), Digests()
-    outcomes = {run.id: outcome for run in runs if (outcome := index.of(run.id)) is not None}
     for run in runs:
-        if run.id in outcomes and any(digest(name) not in outcomes[run.id].names for name in run.asked_as):
+        outcome = index.of(run.id)
+        if outcome is not None and any(digest(name) not in outcome.names for name in run.asked_as):
             add_asked_as(store, run.id, run.asked_as)
-    return outcomes
 
 
 def _kinds_elsewhere(ready: Prepared, pack: Pack) -> set[str]:
@@ -162,8 +138,7 @@ def _say_of_plan(ready: Prepared) -> None:
     - which facts the records will lack;
     - which finished runs are not trained, although a user may expect it.
     """
-    for words in ready.earlier.said:
-        say(words)
+    say(*ready.earlier.said)
     if not ready.resources.known and is_cpu(ready.resources.kind) and ready.plan.packs:
         say(
             f"Modes and widths are planned for {ready.resources.kind} and may change: a worker on another kind of CPU "

@@ -17,7 +17,7 @@ from launch.packs.progress import reached
 from launch.runs.groups import COMPONENTS, DIAGNOSTICS
 from launch.wording import counted, some
 from plasticity_lab.records.checkpoint import latest_epoch, load_checkpoint
-from plasticity_lab.records.damage import DamagedFile, read_as, write_mapping
+from plasticity_lab.records.damage import read_undamaged, write_mapping
 from plasticity_lab.records.kinds import goes_on, sort_of
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.settings import Settings
@@ -25,15 +25,12 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import UNKNOWN, other_code
 from plasticity_lab.run import Run
 
-_ADVICE = "its checkpoint says the same"
-
 
 @dataclass(frozen=True)
 class Binding:
     """The device kind that a pack is bound to.
 
-    kind: the device kind; in files of earlier versions, it lacks some facts that decide bits. mode: the mode of
-    training. width: the number of runs.
+    kind: the device kind. mode: the mode of training. width: the number of runs.
     """
 
     kind: str
@@ -48,23 +45,20 @@ def write_binding(store: Store, pack: str, binding: Binding) -> None:
 
 def written_binding(store: Store, pack: str) -> Binding | None:
     """The binding in a pack's file, even if the pack has not begun; None if no file can be read.  Raises StoreError."""
-    try:
-        return read_as(Binding, store.binding(pack), _ADVICE)
-    except DamagedFile:
-        return None
+    return read_undamaged(Binding, store.binding(pack))
 
 
 def binding_of(store: Store, pack: Pack) -> Binding | None:
     """The binding of a begun pack; None if it has no checkpoint: then any worker of its sort of device may bind it.
 
-    Packs of earlier versions have no file for it: their checkpoint holds the binding.  Raises StoreError.
+    If its file is damaged or missing, the checkpoint tells it.  Raises StoreError.
     """
     if latest_epoch(store, pack.id) < 0:
         return None
     if (written := written_binding(store, pack.id)) is not None:
         return written
     kept = load_checkpoint(store, pack.id)
-    return None if kept is None else Binding(kept.get("kind", pack.kind), kept.get("mode", pack.mode), pack.width)
+    return None if kept is None else Binding(kept["kind"], kept["mode"], pack.width)
 
 
 def steps_kept(store: Store, pack: str) -> int:
@@ -82,8 +76,7 @@ def without_workers(
     """
     if not others:
         return {}
-    states = LeaseFiles(store).states([pack.id for pack in packs], lease_seconds)
-    held = {pack for pack, state in states.items() if state.held}
+    held = LeaseFiles(store).held([pack.id for pack in packs], lease_seconds)
     kinds = {binding.kind for pack in held if (binding := written_binding(store, pack)) is not None}
     return {pack: bound for pack, bound in others.items() if pack not in held and bound.kind not in kinds}
 
@@ -135,8 +128,8 @@ def what_becomes_of(
     }
     replaced = set(lost)
     if settings.rerun:
-        states = LeaseFiles(store).states(with_others | changes.keys(), lease_seconds)
-        replaced |= {pack for pack, state in states.items() if not state.held}
+        changed = with_others | changes.keys()
+        replaced |= changed - LeaseFiles(store).held(changed, lease_seconds).keys()
     going_on = [pack for pack in packs if pack.id not in replaced]
     said = [said_of_anew(lost.values(), kind)] if lost else []
     if mixed := [pack for pack in going_on if pack.id in changes]:

@@ -67,6 +67,10 @@ class LeaseFiles:
 
         return {pack: PackState("done") if pack in done else state(pack) for pack in packs}
 
+    def held(self, packs: Collection[str], seconds: float) -> dict[str, PackState]:
+        """The packs among these that workers hold, with their states (see `states`).  Raises StoreError."""
+        return {pack: state for pack, state in self.states(packs, seconds).items() if state.held}
+
     def owners(self, pack: str) -> list[Owner]:
         """The known owners of a pack, the latest last; for an ended pack, only its last owner.  Raises StoreError."""
         path = self.store.done(pack)

@@ -64,8 +64,7 @@ def plans_to_read(store: Store) -> list[Plan]:
     """The plans of all sweeps. Prints a line on stderr for each plan that cannot be read.  Raises StoreError."""
     unreadable: list[StoreError] = []
     plans = list(all_plans(store, unreadable))
-    for error in unreadable:
-        say(str(error))
+    say(*unreadable)
     return plans
 
 

@@ -17,7 +17,7 @@ from launch.wording import in_time
 from plasticity_lab import waits
 from plasticity_lab.errors import StoreError
 from plasticity_lab.process.beside import beside
-from plasticity_lab.records.damage import DamagedFile, read_as, write_mapping
+from plasticity_lab.records.damage import read_as, read_undamaged, write_mapping
 from plasticity_lab.records.files import disk_errors, names
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.store import Store
@@ -94,10 +94,7 @@ def read_progress(store: Store, pack: str) -> Reached | None:
 
 def reached(store: Store, pack: str) -> Reached:
     """As `read_progress`, but NOWHERE if the file is missing or damaged.  Raises StoreError."""
-    try:
-        return read_progress(store, pack) or NOWHERE
-    except DamagedFile:
-        return NOWHERE
+    return read_undamaged(Reached, store.progress(pack)) or NOWHERE
 
 
 @dataclass(frozen=True)
@@ -120,10 +117,7 @@ class Pause:
 
 def read_pause(store: Store, pack: str) -> Pause | None:
     """The pause of a pack's worker; None if the worker trains, or the file is damaged."""
-    try:
-        return read_as(Pause, store.pause(pack), "")
-    except DamagedFile:
-        return None
+    return read_undamaged(Pause, store.pause(pack))
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from pathlib import Path
 from launch.packs.leases import Leases
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import latest_epoch
-from plasticity_lab.records.damage import DamagedFile, read_as
+from plasticity_lab.records.damage import read_undamaged
 from plasticity_lab.records.files import beside, link_once, seen, stands
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.store import Store
@@ -50,7 +50,7 @@ def _claim(store: Store, run: str, pack: str, mine: Path, leases: Leases) -> Cla
     """
     number = 0
     while not link_once(mine, store.claim(run, number)):
-        claim = _read(store, run, number)
+        claim = read_undamaged(Claim, store.claim(run, number))
         if claim is not None and claim.pack == pack:
             if not stands(store.claim(run, number + 1)):
                 return None
@@ -75,14 +75,6 @@ def clear_claims(store: Store, pack: str, runs: Iterable[str]) -> None:
     for run in runs:
         with contextlib.suppress(OSError, StoreError):
             highest = sum(1 for _ in takewhile(lambda number, run=run: seen(store.claim(run, number)), count())) - 1
-            claim = _read(store, run, highest) if highest >= 0 else None
+            claim = read_undamaged(Claim, store.claim(run, highest)) if highest >= 0 else None
             if claim is not None and claim.pack == pack:
                 store.claim(run, highest).unlink()
-
-
-def _read(store: Store, run: str, number: int) -> Claim | None:
-    """A claim; None if it is gone, or cannot be read.  Raises StoreError."""
-    try:
-        return read_as(Claim, store.claim(run, number), "")
-    except DamagedFile:
-        return None

@@ -156,9 +156,8 @@ def mark_ended(store: Store, todo: Outstanding, lease_seconds: float) -> None:
     """
     open_packs = todo.recorded & set(names(store.root / "packs"))
     open_packs -= ended(store, open_packs)
-    for pack, state in LeaseFiles(store).states(open_packs, lease_seconds).items():
-        if not state.held:
-            end_unheld(store, pack, Ending("done"), todo.packs[pack], todo.packs[pack])
+    for pack in open_packs - LeaseFiles(store).held(open_packs, lease_seconds).keys():
+        end_unheld(store, pack, Ending("done"), todo.packs[pack], todo.packs[pack])
 
 
 def adopted(
@@ -217,5 +216,4 @@ def _begun(store: Store, packs: Iterable[str], lease_seconds: float) -> set[str]
     # The states of leases need the file server's clock. So only packs with a lease are checked: a dry run of packs
     # without leases needs no clock.
     leased = {lease.rpartition(".")[0] for lease in names(store.leases_folder)}.intersection(packs) - begun
-    states = LeaseFiles(store).states(leased, lease_seconds)
-    return begun | {pack for pack, state in states.items() if state.held}
+    return begun | LeaseFiles(store).held(leased, lease_seconds).keys()

@@ -82,6 +82,14 @@ def read_as(kind: type[Kind], path: Path, advice: str) -> Kind | None:
         raise DamagedFile(path, str(error), advice) from error
 
 
+def read_undamaged(kind: type[Kind], path: Path) -> Kind | None:
+    """As `read_as`, but None for a damaged file.  Raises StoreError if the disk does not answer."""
+    try:
+        return read_as(kind, path, "")
+    except DamagedFile:
+        return None
+
+
 def object_of(kind: type[Kind], value: Any) -> Kind:
     """The object of a dataclass with the values of a mapping from JSON.
 

@@ -13,9 +13,8 @@ import torch
 
 from launch.bench import modes
 from launch.bench.comparisons import Comparison
-from launch.bench.limits import Limits, Work, work_of
 from launch.bench.report import as_json, as_text, findings, rows_of
-from launch.bench.usual import Usual
+from launch.bench.usual import Limits, Usual, Work, work_of
 from launch.plan.timing import Contender, Timing
 from plasticity_lab.agents.supervised.workload import Packed, Workload
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS

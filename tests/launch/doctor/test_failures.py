@@ -16,7 +16,7 @@ import pytest
 from launch.doctor import machine, node
 from launch.doctor.finding import FAILS, OK, UNKNOWN
 from launch.doctor.machine import of_scratch
-from launch.doctor.plans import of_array
+from launch.doctor.node import of_array
 from launch.doctor.slurm import of_partitions, of_slurm
 from launch.launchers.slurm import short_job
 from plasticity_lab.assembly import benchmarks_of

@@ -7,8 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from launch.tracking import client, companion
-from launch.tracking.client import Tracked
-from launch.tracking.connection import FINISH, Answer, described
+from launch.tracking.client import Answer, Tracked, described
 from launch.tracking.wandb.marks import Destination
 from plasticity_lab.run import Run
 from tests.helpers.made_up_agent import ITS_CLASS, PLAYER
@@ -20,10 +19,10 @@ GOES_ON = "Training goes on; `python -m launch sync` writes the missing runs."
 def test_an_order_that_does_not_exist_is_answered(store, tmp_path):
     answers = []
     told = companion.Companion(store, OFFLINE, "sweep", tmp_path, answers.append)
-    companion.follow(told, map(json.dumps, [["__init__", []], ["vanish", [["a"]]], [FINISH, [[]]]]))
+    companion.follow(told, map(json.dumps, [["__init__", []], ["vanish", [["a"]]], ["finish", [[]]]]))
     assert [bool(answer.error) for answer in answers] == [True, True, False]
     assert "vanish" in answers[1].error
-    assert FINISH in answers[1].error
+    assert "finish" in answers[1].error
     assert answers[2] == Answer(finished=True)
 
 

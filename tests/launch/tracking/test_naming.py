@@ -3,7 +3,7 @@
 import pytest
 
 from launch.command import resolve
-from launch.tracking.connection import described
+from launch.tracking.client import described
 from launch.tracking.wandb.content import LONGEST, run_name
 from plasticity_lab.records.classifier import CLASSIFIER
 

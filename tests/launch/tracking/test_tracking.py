@@ -7,8 +7,7 @@ import pytest
 from launch.command import resolve
 from launch.commands.sync import catch_up, survey
 from launch.packs import progress
-from launch.tracking.client import Tracked
-from launch.tracking.connection import STATE, described
+from launch.tracking.client import Tracked, described
 from launch.tracking.wandb import content
 from launch.tracking.wandb.content import run_name
 from launch.tracking.wandb.environment import decided
@@ -213,13 +212,13 @@ def test_a_live_run_shows_what_its_worker_does_until_it_ends(store, server, monk
 
     def train_after_compiling(*given):
         with waiting("compiling", "graphs"):
-            wait_until(lambda: (STATE, "compiling") in said)
-        wait_until(lambda: said[-1] == (STATE, TRAINING))
+            wait_until(lambda: ("state", "compiling") in said)
+        wait_until(lambda: said[-1] == ("state", TRAINING))
         train(*given)
 
     monkeypatch.setattr(Tracked, "_say", say_and_note)
     monkeypatch.setattr(training, "train", train_after_compiling)
     (run,) = trained(store, "seed=0", ONLINE).asked
-    assert said[1][0] == STATE, "once it is open"
+    assert said[1][0] == "state", "once it is open"
     assert "state" not in server.runs[run].summary
     assert server.runs[run].summary.items() >= content.summary(read_record(store, run)).items()
