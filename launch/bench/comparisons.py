@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from launch.bench.choices import Choices
-from launch.bench.limits import Limits, Work, limits_of, work_of
-from launch.bench.usual import Usual
+from launch.bench.usual import Limits, Usual, Work, limits_of, work_of
 from launch.plan.device import cores
 from launch.plan.timing import Contender, Timing, interleaved, on
 from launch.work.process import prepare_compiling, prepare_process

@@ -1,24 +1,136 @@
 """How a worker follows its packs, so that their runs appear in W&B.
 
 A worker never imports wandb and never waits for it: a companion process writes the runs, and a queue holds its orders.
-The records in the store are always written first.
+The records in the store are always written first. Each message is a line of JSON: the worker sends [order, its
+arguments], where an order is a method of the companion, and the companion answers with an `Answer`.
 """
 
+import contextlib
+import json
 import logging
 import queue
+import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
-from launch.tracking.connection import BEGIN, FINISH, LEAVE, ROWS, STATE, Answer, Connection, described
 from launch.tracking.wandb.content import rows
 from launch.tracking.wandb.environment import named
 from launch.tracking.wandb.marks import Destination, destination_of
-from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.measures import Measures
 from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 from plasticity_lab.waits import TRAINING
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+_BACKLOG = 10_000
+"""Orders that may wait; a companion further behind is given up."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The companion's report on an order; an empty one is a sign of life.
+
+    finished: whether an order to finish runs has been carried out. failed: run id → why it could not be written.
+    not_live: why the open runs are no longer followed. error: why an order could not be understood.
+    """
+
+    finished: bool = False
+    failed: Mapping[str, str] = field(default_factory=dict)
+    not_live: str = ""
+    error: str = ""
+
+
+def described(run: Run, measures: Measures) -> dict[str, Any]:
+    """A run in training, with these keys of its future record: run (its id), science, asked_as, measures."""
+    return {"run": run.id, "science": run.science, "asked_as": list(run.asked_as), "measures": measures.as_json()}
+
+
+class Connection:
+    """A companion process and two threads: one writes orders to its stdin, one reads answers from its stdout.
+
+    hear: called with each answer. ended: called when the process has ended, with the last line of its stderr. Both are
+    called in the thread that reads. heard: when the last answer came, by time.monotonic().
+    """
+
+    def __init__(self, command: Sequence[str], hear: Callable[[Answer], None], ended: Callable[[str], None]) -> None:
+        """Starts the process.  Raises OSError."""
+        self._hear, self._ended = hear, ended
+        self._orders: queue.Queue[str | None] = queue.Queue(_BACKLOG)
+        self._stderr = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+        self.heard = time.monotonic()
+        self.process = subprocess.Popen(
+            command,
+            cwd=CHECKOUT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            text=True,
+            process_group=0,  # Ctrl-C in a terminal is meant for the worker alone
+        )
+        threading.Thread(target=self._send, args=(self.process.stdin,), daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, args=(self.process.stdout,), daemon=True)
+        self._listener.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether the process runs."""
+        return self.process.poll() is None
+
+    def send(self, order: str, *content: object) -> None:
+        """Queues an order.  Raises queue.Full."""
+        self._orders.put_nowait(f"{json.dumps([order, content])}\n")
+
+    def wait(self, patience: float, lost: Callable[[], bool]) -> bool:
+        """Waits until the process has carried out all orders and ended.  Returns whether it has.
+
+        patience: it is given up after this many seconds without an answer. lost: whether it was given up during the
+        wait.
+        """
+        with contextlib.suppress(queue.Full):
+            self._orders.put_nowait(None)
+        self.heard = time.monotonic()
+        while self.running and not lost() and time.monotonic() - self.heard < patience:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=0.2)
+        return not self.running
+
+    def close(self) -> None:
+        """Ends the process, if it runs, and waits until its last answer has been heard."""
+        self.kill()
+        self.process.wait()
+        self._listener.join()
+
+    def kill(self) -> None:
+        """Kills the process, if it runs."""
+        if self.running:
+            self.process.kill()
+
+    def _send(self, stdin: IO[str]) -> None:
+        # A broken pipe means that the process has ended; the reading thread notices that.
+        with contextlib.suppress(OSError), stdin:
+            while (line := self._orders.get()) is not None:
+                stdin.write(line)
+                stdin.flush()
+
+    def _listen(self, stdout: IO[str]) -> None:
+        with stdout, self._stderr:
+            for line in stdout:
+                self.heard = time.monotonic()
+                self._hear(Answer(**json.loads(line)))
+            self._stderr.seek(0)
+            last = self._stderr.read().strip().splitlines()[-1:]
+            self._ended("".join(last))
+
+
+if TYPE_CHECKING:  # torch: the companion need not wait for it
+    from plasticity_lab.records.journal import Journal
 
 log = logging.getLogger(__name__)
 SILENCE_SECONDS = 120.0
@@ -33,7 +145,7 @@ class Tracking:
     def begin(self, runs: Sequence[Run], measures: Measures) -> None:
         """Called when a pack begins, or continues.  measures: the measures of its journal."""
 
-    def follow(self, journal: Journal) -> None:
+    def follow(self, journal: "Journal") -> None:
         """Called now and then while it trains."""
 
     def state(self, state: str) -> None:
@@ -74,30 +186,30 @@ class Tracked(Tracking):
         self._start()
         self._live, self._told = [run.id for run in runs] if len(runs) <= self.live_runs else [], 0
         if self._live:
-            self._say(BEGIN, [described(run, measures) for run in runs])
-            self._say(STATE, self._state)
+            self._say("begin", [described(run, measures) for run in runs])
+            self._say("state", self._state)
 
-    def follow(self, journal: Journal) -> None:
+    def follow(self, journal: "Journal") -> None:
         """Sends new events to the companion; after a resume, all events so far."""
         if not self._live or journal.events == self._told:
             return
         declared = journal.measures.declared
-        self._say(ROWS, {run: list(rows(journal.table(k, self._told), declared)) for k, run in enumerate(self._live)})
+        self._say("rows", {run: list(rows(journal.table(k, self._told), declared)) for k, run in enumerate(self._live)})
         self._told = journal.events
 
     def state(self, state: str) -> None:
         """Sends the worker's state to the companion; runs that are opened later start with it too."""
         self._state = state
         if self._live:
-            self._say(STATE, state)
+            self._say("state", state)
 
     def end(self, runs: Sequence[Run], recorded: bool) -> None:
         """Lets the companion write the runs from their records, or close them."""
         if recorded:
             self._handed_over += 1
-            self._say(FINISH, [run.id for run in runs])
+            self._say("finish", [run.id for run in runs])
         elif self.live_runs and self._connection is not None:
-            self._say(LEAVE)
+            self._say("leave")
         self._live = []
 
     def close(self, stopped: bool) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from launch.tracking.connection import BEGIN, FINISH, LEAVE, ROWS, STATE, Answer
+from launch.tracking.client import Answer
 from launch.tracking.wandb.content import Row
 from launch.tracking.wandb.marks import Destination, written
 from launch.tracking.wandb.writer import OpenRun, end_service, in_a_line, own_service, write_runs
@@ -111,13 +111,8 @@ class Companion:
         return records
 
 
-ORDERS: Mapping[str, Callable[..., Answer]] = {
-    BEGIN: Companion.begin,
-    ROWS: Companion.rows,
-    STATE: Companion.state,
-    FINISH: Companion.finish,
-    LEAVE: Companion.leave,
-}
+ORDERS = ("begin", "rows", "state", "finish", "leave")
+"""The methods of `Companion` that the worker may call."""
 
 
 def follow(companion: Companion, lines: Iterable[str]) -> None:
@@ -125,7 +120,7 @@ def follow(companion: Companion, lines: Iterable[str]) -> None:
     for line in lines:
         order, content = json.loads(line)
         if order in ORDERS:
-            companion.answer(ORDERS[order](companion, *content))
+            companion.answer(getattr(companion, order)(*content))
         else:
             companion.answer(Answer(error=f"there is no order '{order}'; the orders are {', '.join(ORDERS)}"))
         if companion.failed_packs == MOST_FAILED_PACKS:
