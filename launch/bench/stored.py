@@ -14,7 +14,7 @@ import torch
 from launch.packs.leases import Leases
 from launch.packs.owner import this_owner
 from launch.plan.timing import Contender
-from launch.work.training import train_pack
+from launch.work.training import Session, train_pack
 from plasticity_lab.agents.agent import Chunk, Learner, Task
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.records.identity import pack_id, run_id
@@ -92,4 +92,5 @@ def _recorded(workload: Workload, runs: Sequence[Run], device: str, minutes: flo
         store.prepare()
         plan = Plan("bench", [], ids, {run.id: run for run in named}, [pack], settings)
         lease = Leases(store, settings.launch.lease_seconds, this_owner()).claim([pack.id])
-        train_pack(store, plan, pack, workload.image_set, device, lease, lambda: False)
+        assert lease is not None
+        train_pack(Session(store, plan, pack, workload.image_set, device, lease, lambda: False))

@@ -7,9 +7,9 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from launch.packs.endings import ending_of
 from launch.plan.speed import makespan
@@ -23,9 +23,6 @@ from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import REFILLED, flags_of_parts
 from plasticity_lab.waits import TRAINING
-
-if TYPE_CHECKING:
-    from plasticity_lab.records.journal import Journal
 
 _ADVICE = "the progress of its pack shows again when the pack trains"
 FROM_SECONDS, AGAIN_SECONDS, LOOK_SECONDS = 1.0, 5.0, 0.25
@@ -68,23 +65,9 @@ class Reached:
 NOWHERE = Reached(0)
 
 
-def write_progress(
-    store: Store,
-    pack: Pack,
-    journal: "Journal",
-    seconds: float,
-    parts: Sequence[Mapping[str, Any]] = (),
-    refills: Sequence[int] = (),
-) -> None:
-    """Writes the progress of a running pack.  seconds, parts, refills: as in `Reached`.  Raises StoreError."""
-    progress = {
-        "steps": int(journal.steps),
-        "diverged": int((journal.diverged > 0).sum()),
-        "seconds": round(seconds, 3),
-        "lately": journal.lately(),
-        "parts": list(parts),
-    }
-    write_mapping(store.progress(pack.id), progress | ({"refills": list(refills)} if refills else {}))
+def write_progress(store: Store, pack: str, progress: Reached) -> None:
+    """Writes the progress of a running pack.  Raises StoreError."""
+    write_mapping(store.progress(pack), asdict(progress))
 
 
 def read_progress(store: Store, pack: str) -> Reached | None:

@@ -36,7 +36,7 @@ from launch.packs.leases import Lease, Leases, LostLease
 from launch.packs.progress import Pace
 from launch.packs.run_claims import Claim, claim_runs, clear_claims, counts
 from launch.plan.calibration import calibrated
-from launch.plan.compiling import not_compiled_here
+from launch.plan.device import not_compiled_here
 from launch.plan.planner import choice_of
 from launch.work.recording import divide, end_pack, put_in_place, recorded_elsewhere
 from plasticity_lab.assembly import ResourceOf, cost_of, resources

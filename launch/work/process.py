@@ -6,7 +6,7 @@ import os
 
 import torch
 
-from launch.plan.compiling import FOLDER, workers_folder
+from launch.plan.device import FOLDER, workers_folder
 from plasticity_lab.errors import PlasticityError
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3

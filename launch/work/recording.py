@@ -12,13 +12,12 @@ from launch.packs.leases import Lease
 from launch.packs.run_claims import clear_claims
 from plasticity_lab.agents.agent import Learner
 from plasticity_lab.assembly import agent_of
-from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.diagnostics.chosen import names_of
 from plasticity_lab.records.checkpoint import clear_pack
 from plasticity_lab.records.files import clear_unfinished, create_once, names, seen
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.plan import Pack, set_apart
-from plasticity_lab.records.provenance import provenance, utc_now
+from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import (
     FINISHED,
     STOPPED,
@@ -34,13 +33,8 @@ from plasticity_lab.records.record import (
 )
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
-from plasticity_lab.records.training_code import REFILLED, flags_of_parts, made_by
-from plasticity_lab.records.weights import (
-    read_pack_weights,
-    write_statistics,
-    write_task_weights,
-    write_weights,
-)
+from plasticity_lab.records.training_code import REFILLED, flags_of_parts
+from plasticity_lab.records.weights import read_pack_weights, write_statistics, write_task_weights, write_weights
 from plasticity_lab.run import Run
 
 
@@ -146,7 +140,7 @@ def leave_failures(store: Store, pack: Pack, runs: Sequence[Run], lease: Lease, 
     error: the reason in a line; whole: with the traceback.  Raises LostLease, StoreError.
     """
     lease.beat()
-    facts = provenance() | _pack_facts(pack)
+    facts = provenance() | pack_facts(pack)
     for run in runs:
         earlier = _record(store, run.id)
         if earlier is not None and pack_of(earlier) == pack.id and earlier["status"] == "failed":
@@ -186,35 +180,7 @@ def end_pack(store: Store, pack: Pack, lease: Lease, ending: Ending, runs: Seque
     clear_claims(store, pack.id, pack.runs)
 
 
-def source_of(
-    pack: Pack,
-    sweep: str,
-    resource: Resource,
-    parts: Sequence[Mapping[str, Any]],
-    began: str,
-    seconds: float,
-    refills: Sequence[int],
-) -> dict[str, Any]:
-    """The provenance of the records of a pack that ends now.
-
-    parts: code and kind of device of each stretch of training. began: when the pack was first begun. seconds: training
-    time. refills: steps with a replay memory that began empty again.
-    """
-    return {
-        **provenance(resource.packages),
-        **_pack_facts(pack),
-        **made_by(parts),
-        "device": pack.kind,
-        "start": began,
-        "end": utc_now(),
-        "pack_seconds": seconds,
-        **resource.facts,
-        **({"memory_refills": refills} if refills else {}),
-        "sweep": sweep,
-    }
-
-
-def _pack_facts(pack: Pack) -> dict[str, Any]:
+def pack_facts(pack: Pack) -> dict[str, Any]:
     """The pack in the provenance of a record."""
     return {"pack": pack.id, "attempt": pack.attempt, "width": pack.width, "share": 1 / pack.width, "mode": pack.mode}
 

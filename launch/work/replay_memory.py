@@ -56,14 +56,14 @@ class ReplayMemory:
         self.refills = list(begun.get("refills", []))
         if not bulk:
             return {}
-        found, why = filled_from(bulk, begun.get("bulk", {})), "its checkpoint was written without it"
-        if found is None and begun.get("memory") is not None:
+        memory, why = filled_from(bulk, begun.get("bulk", {})), "its checkpoint was written without it"
+        if memory is None and begun.get("memory") is not None:
             try:
                 known = Log.of_json(begun["memory"])
-                found, self._log = read(self.store, self.lease.pack, known, bulk), known
+                memory, self._log = read(self.store, self.lease.pack, known, bulk), known
             except DamagedFile as error:
                 why = str(error)
-        if found is None:
+        if memory is None:
             self.refills.append(step)
             log.warning(
                 "The replay memory of pack %s begins empty at step %s, and its records will say so: %s.",
@@ -72,7 +72,7 @@ class ReplayMemory:
                 why.rstrip("."),
             )
         self._kept = time.monotonic()
-        return found
+        return memory
 
     def to_keep(self, bulk: Bulk, stopping: bool) -> dict[str, Any] | None:
         """The part of a checkpoint about the memory; writes the log first if it is due.
@@ -83,7 +83,9 @@ class ReplayMemory:
         with_refills = {"refills": list(self.refills)} if self.refills else {}
         if bytes_of(bulk) < self.large_from or not bulk:
             return {"bulk": as_tensors(bulk), **with_refills}
-        if not (stopping or self._due()):
+        # A worker's first checkpoint is always due: a pack counts as at fault if its workers vanish without one.
+        is_due = self.worth is not None and not (self._has_kept and self._loses_little())
+        if not (stopping or is_due):
             return None if self._loses_little() else {"memory": None, **with_refills}
         try:
             self._log = self._written(bulk)
@@ -106,13 +108,6 @@ class ReplayMemory:
         self._kept, self._has_kept = time.monotonic(), True
         self.lease.beat(surely=True)  # a successor's checkpoints name parts that were written here
         tidy(self.store, self.lease.pack, self.lease.epoch, self._log)
-
-    def _due(self) -> bool:
-        """Whether as much training would be lost as writing is worth.
-
-        A worker's first checkpoint is always due: a pack counts as at fault if its workers vanish without one.
-        """
-        return self.worth is not None and not (self._has_kept and self._loses_little())
 
     def _loses_little(self) -> bool:
         """Whether going back to the last checkpoint with its memory loses less training than writing is worth."""

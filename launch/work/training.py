@@ -3,19 +3,19 @@
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from launch.packs.endings import Ending
 from launch.packs.leases import Lease
-from launch.packs.progress import write_progress
+from launch.packs.progress import Reached, write_progress
 from launch.plan.first_compiling import marked_as_compiled
 from launch.tracking.client import Tracking
 from launch.work.patience import Heartbeat, Patience, Stopped, seconds_left
 from launch.work.process import prepare_compiling
-from launch.work.recording import Trained, end_pack, leave_records, source_of
+from launch.work.recording import Trained, end_pack, leave_records, pack_facts
 from launch.work.replay_memory import ReplayMemory
 from plasticity_lab.agents.agent import Learner, Task
 from plasticity_lab.assembly import agent_of, assembled, looked_at
@@ -28,11 +28,11 @@ from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.kinds import goes_on
 from plasticity_lab.records.plan import Pack, Plan
-from plasticity_lab.records.provenance import utc_now
+from plasticity_lab.records.provenance import provenance, utc_now
 from plasticity_lab.records.stopping import rules_of, stop_worse
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
-from plasticity_lab.records.training_code import differences, other_kind, parts_from, trained_by
+from plasticity_lab.records.training_code import differences, made_by, other_kind, parts_from, trained_by
 from plasticity_lab.records.weights import TaskWeights, write_pack_weights
 from plasticity_lab.trainer import train
 from plasticity_lab.waits import seconds_waited, waiting
@@ -48,59 +48,42 @@ class AllOver(Exception):
     """Every run of the pack has diverged or was stopped early; nothing is left to learn."""
 
 
-def train_pack(
-    store: Store,
-    plan: Plan,
-    pack: Pack,
-    resource: Resource,
-    device: str,
-    lease: Lease,
-    stop: Callable[[], bool],
-    tracking: Tracking | None = None,
-    cores: int = 1,
-) -> None:
+def train_pack(session: "Session") -> None:
     """Trains a pack of a plan to its end and writes a record for each of its runs.
 
-    pack: a pack with the kind of this device. stop: whether the worker is to stop. cores: the number of cores that this
-    worker may use. If a helper process ends, the pack continues from its last checkpoint without helpers. Raises
-    Stopped, LostLease, StoreError; any other exception is a failure of the pack.
+    If a helper process ends, the pack continues from its last checkpoint without helpers. Raises Stopped, LostLease,
+    StoreError; any other exception is a failure of the pack.
     """
-    asked = plan.settings.launch.processes
-    processes = Processes(cores, measured=True) if asked is None else Processes(asked)
-    tracking = tracking or Tracking()
-
-    def attempt(processes: Processes) -> None:
-        session = Session(store, plan, pack, resource, lease, stop, tracking)
-        with session.heartbeat.beating():
-            session.resume(device, processes)
-            session.train()
-            session.record()
-
+    asked = session.plan.settings.launch.processes
     try:
-        return attempt(processes)
+        return session.attempt(Processes(session.cores, measured=True) if asked is None else Processes(asked))
     except HelperLost as lost:
-        log.warning("%s Pack %s goes on from its last checkpoint, with its worker's process alone.", lost, pack.id)
-    tracking.end(plan.runs_of(pack), recorded=False)
-    attempt(ALONE)
+        words = "%s Pack %s goes on from its last checkpoint, with its worker's process alone."
+        log.warning(words, lost, session.pack.id)
+    session.tracking.end(session.runs, recorded=False)
+    replace(session).attempt(ALONE)
 
 
 @dataclass
 class Session:
     """One attempt to train a pack, from its checkpoint, if one exists, to the records of its runs.
 
-    The trainer calls `look` and `task_ends` while it trains.  learner: the learner without diagnostics. observed: the
-    learner with diagnostics. began: when the pack was first begun, in the records' format. seconds_before:
-    seconds of training before this session. parts: code and kind of device of each stretch of training, including this
-    one (see `parts_from`). Each method raises the same errors as `train_pack`.
+    pack: a pack with the kind of this device. stop: whether the worker is to stop. cores: the number of cores that this
+    worker may use. The trainer calls `look` and `task_ends` while it trains. learner: the learner without diagnostics.
+    observed: the learner with diagnostics. began: when the pack was first begun, in the records' format.
+    seconds_before: seconds of training before this session. parts: code and kind of device of each stretch of training,
+    including this one (see `parts_from`). Each method raises the same errors as `train_pack`.
     """
 
     store: Store
     plan: Plan
     pack: Pack
     resource: Resource
+    device: str
     lease: Lease
     stop: Callable[[], bool]
-    tracking: Tracking
+    tracking: Tracking = field(default_factory=Tracking)
+    cores: int = 1
 
     def __post_init__(self) -> None:
         self.runs, self.settings = self.plan.runs_of(self.pack), self.plan.settings
@@ -115,14 +98,21 @@ class Session:
         }
         self.looked = self.unsaved = False
 
-    def resume(self, device: str, processes: Processes) -> None:
+    def attempt(self, processes: Processes) -> None:
+        """Resumes, trains and records the pack."""
+        with self.heartbeat.beating():
+            self.resume(processes)
+            self.train()
+            self.record()
+
+    def resume(self, processes: Processes) -> None:
         """Builds stream, learner and journal, and loads the checkpoint, if one can go on here."""
         checkpoint = self.patience.until_done("checkpoint", lambda: load_checkpoint(self.store, self.pack.id))
         if checkpoint is not None and not goes_on(checkpoint["kind"], self.pack.kind):
             checkpoint = None
         if checkpoint is not None:
             self.pack = replace(self.pack, mode=checkpoint["mode"])
-        self._build(torch.device(device), processes)
+        self._build(processes)
         if checkpoint is not None:
             self.journal.load(checkpoint["journal"])
             memory, steps = self.learner.bulk(), self.journal.steps
@@ -150,14 +140,28 @@ class Session:
 
     def record(self) -> None:
         """Writes the records of the runs, and the mark that the pack has ended."""
-        how = (self.parts, self.began, round(self.seconds, 3), self.memory.refills)
-        source = source_of(self.pack, self.plan.sweep, self.resource, *how)
+        source = self._source()
         trained = Trained(self.runs, self.journal, self.learner, source)
         how = (self.store, self.lease, trained, self.settings)
         recorded = self.patience.until_done("records", lambda: leave_records(*how))
         diverged = int((self.journal.diverged > 0).sum())
         ending = Ending("done", error="", diverged=diverged, seconds=source["pack_seconds"])
         self.patience.until_done("end", lambda: end_pack(self.store, self.pack, self.lease, ending, recorded))
+
+    def _source(self) -> dict[str, Any]:
+        """The provenance of the records of a pack that ends now."""
+        return {
+            **provenance(self.resource.packages),
+            **pack_facts(self.pack),
+            **made_by(self.parts),
+            "device": self.pack.kind,
+            "start": self.began,
+            "end": utc_now(),
+            "pack_seconds": round(self.seconds, 3),
+            **self.resource.facts,
+            **({"memory_refills": self.memory.refills} if self.memory.refills else {}),
+            "sweep": self.plan.sweep,
+        }
 
     @property
     def seconds(self) -> float:
@@ -235,9 +239,9 @@ class Session:
         save_checkpoint(self.store, self.pack.id, self.lease.epoch, payload)
         self.memory.is_kept(memory)
 
-    def _build(self, device: torch.device, processes: Processes) -> None:
+    def _build(self, processes: Processes) -> None:
         """Stream, learner and journal of the pack at its beginning."""
-        pack, first = self.pack, self.runs[0]
+        pack, first, device = self.pack, self.runs[0], torch.device(self.device)
         if pack.compiled:
             with waiting("compiling", "graphs"):
                 prepare_compiling()
@@ -251,8 +255,15 @@ class Session:
 
     def _write_progress(self, journal: Journal) -> None:
         """Writes how far the pack is, if the store works now."""
-        far = (self.seconds, self.parts, self.memory.refills)
-        self.patience.tried("progress", lambda: write_progress(self.store, self.pack, journal, *far))
+        progress = Reached(
+            int(journal.steps),
+            int((journal.diverged > 0).sum()),
+            round(self.seconds, 3),
+            journal.lately(),
+            tuple(self.parts),
+            tuple(self.memory.refills),
+        )
+        self.patience.tried("progress", lambda: write_progress(self.store, self.pack.id, progress))
 
 
 def _say_if_mixed(pack: Pack, parts: Sequence[Mapping[str, Any]], step: int) -> None:

@@ -26,7 +26,7 @@ from launch.work.claiming import Claiming
 from launch.work.failures import Died, Failures, failure_of
 from launch.work.patience import Patience, Stopped, StopSignal, give_back
 from launch.work.process import free_memory, prepare_process, release_memory
-from launch.work.training import train_pack
+from launch.work.training import Session, train_pack
 from plasticity_lab.errors import DataError, PlasticityError, StoreError
 from plasticity_lab.records.files import clock_offset, names
 from plasticity_lab.records.plan import Pack, Plan, in_parts, read_plan
@@ -183,8 +183,8 @@ class Worker:
                     bound = self.trying.until_done("binding", lambda: self.claiming.bound(plan, pack, lease, resource))
                     if bound is None:
                         return True
-                    pack, how = bound, (self.device, lease, self.stop, self.tracking, self.cores)
-                    train_pack(self.store, plan, pack, resource, *how)
+                    pack, how = bound, (resource, self.device, lease, self.stop, self.tracking, self.cores)
+                    train_pack(Session(self.store, plan, pack, *how))
                 recorded = True
             except (StoreError, DataError):
                 # No fault of a run: the pack stays unfinished, and goes on once disk or data are back.

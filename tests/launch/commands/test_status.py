@@ -9,13 +9,12 @@ import pytest
 from launch.__main__ import main
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
-from launch.packs.progress import write_progress
+from launch.packs.progress import Reached, write_progress
 from launch.packs.sweep import state_of
 from launch.work import training
 from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.record import read_record, write_record
 from tests.helpers.sweeps import after_looks, never, planned, runs_of, trained, work
-from tests.launch.packs.test_progress import journal
 
 pytestmark = pytest.mark.sample(4)
 
@@ -70,7 +69,7 @@ def test_time_left_is_by_the_packs_own_pace_and_by_that_of_its_mates(store):
     plan = replace(plan, packs=[replace(pack, seconds=10.0) for pack in plan.packs])
     leases = Leases(store, 1000, this_owner())
     leases.claim([plan.packs[0].id])
-    write_progress(store, plan.packs[0], journal(100, 0), 100.0)
+    write_progress(store, plan.packs[0].id, Reached(100, 0, 100.0))
     state = state_of(store, plan)
     (pack,) = state.running
     assert (pack.steps_done, pack.left) == (100, pytest.approx(170))

@@ -8,7 +8,6 @@ import pytest
 from launch.launchers.display import Watch
 from launch.packs.progress import ENOUGH, Pace, Reached, seconds_needed, write_progress
 from tests.helpers.sweeps import planned
-from tests.launch.packs.test_progress import journal
 
 THREE = ("activation=relu,tanh,elu", "seed=0", "launch.workers=1")
 
@@ -47,7 +46,7 @@ def test_a_worker_asks_by_the_store_alone(store, packs):
     assert pace.seconds_needed(packs[2], known, left) == 10, "its record says nothing yet"
     end(store, packs[0], seconds=40.0)
     assert Pace(store).seconds_needed(packs[2], known, left) == 40
-    write_progress(store, packs[1], journal(135, 0), 20.0)
+    write_progress(store, packs[1].id, Reached(135, 0, 20.0))
     assert Pace(store).seconds_needed(packs[2], known, left) == 40
     assert Pace(store).seconds_needed(packs[1], known, left) == 20
     foreign = replace(packs[2], id="of another sweep", seconds=3.0)
@@ -68,20 +67,20 @@ def test_a_display_is_told_the_time_until_the_last_pack_ends(store, packs):
     watch = Watch(store, packs)
     assert watch.look().left is None, "nobody trains"
     first, second, third = packs
-    write_progress(store, first, journal(30, 0), 5.0)
+    write_progress(store, first.id, Reached(30, 0, 5.0))
     assert watch.look().left is None, "it may have been left there"
-    write_progress(store, first, journal(135, 0), 20.0)
+    write_progress(store, first.id, Reached(135, 0, 20.0))
     assert watch.look().left == pytest.approx(20 + 40 + 40), "one after the other, at its pace"
-    write_progress(store, second, journal(1, 0), 1.0)
+    write_progress(store, second.id, Reached(1, 0, 1.0))
     watch.look()
-    write_progress(store, second, journal(135, 0), 20.0)
+    write_progress(store, second.id, Reached(135, 0, 20.0))
     assert watch.look().left == pytest.approx(20 + 40), "two at once"
     end(store, first, seconds=40.0)
     end(store, second, seconds=60.0)
     assert watch.look().left is None
-    write_progress(store, third, journal(0, 0), 0.0)
+    write_progress(store, third.id, Reached(0, 0, 0.0))
     watch.look()
-    write_progress(store, third, journal(27, 0), 2.0)
+    write_progress(store, third.id, Reached(27, 0, 2.0))
     assert watch.look().left == pytest.approx(50 * 0.9), "as long as the others took on average"
     end(store, third)
     assert watch.look().left == 0

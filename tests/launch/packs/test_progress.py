@@ -71,7 +71,7 @@ def test_packs_adopted_from_an_earlier_sweep_count_as_far_as_they_are(store):
     watch = Watch(store, plan.packs)
     assert watch.look() == Progress(4, 0, 4 * 270, 0, 0, 0)
     assert reached(store, adopted.id) == Reached(0, 0, 0.0)
-    write_progress(store, adopted, journal(90, 0, 7, 0), 4.5)
+    write_progress(store, adopted.id, Reached(90, 1, 4.5))
     assert reached(store, adopted.id) == Reached(90, 1, 4.5)
     assert watch.look() == Progress(4, 0, 4 * 270, 3 * 90, 1, 0)
     store.done(own.id).write_text(json.dumps({"status": "failed", "error": "by nought"}))

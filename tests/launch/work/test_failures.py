@@ -93,10 +93,10 @@ def test_what_one_runs_component_refuses_fails_that_run_alone(store, monkeypatch
     really = worker.train_pack
     runs = runs_of("seed=range(3)")
 
-    def train_pack(store, plan, pack, *others):
-        if runs[2].id in pack.runs:
+    def train_pack(session):
+        if runs[2].id in session.pack.runs:
             raise ConfigError("activation.negative_slope is wrong for seed 2.")
-        really(store, plan, pack, *others)
+        really(session)
 
     monkeypatch.setattr(worker, "train_pack", train_pack)
     trained(store, "seed=range(3)", ONE_WORKER)
@@ -125,7 +125,7 @@ def test_what_fails_every_run_is_noticed_after_a_few(store, path, monkeypatch, c
     caplog.set_level("INFO", logger="launch")
     begun = []
     really = worker.train_pack
-    monkeypatch.setattr(worker, "train_pack", lambda *given: begun.append(given[2].width) or really(*given))
+    monkeypatch.setattr(worker, "train_pack", lambda session: begun.append(session.pack.width) or really(session))
     words = (path, "activation=all_broken", "seed=range(16)", ONE_WORKER)
     plan = planned(store, *words)
     work(store, plan.sweep, "cpu", never)

@@ -83,9 +83,7 @@ def test_mode_and_width_are_those_of_the_kind_that_binds_unless_the_user_has_sai
     store, on, monkeypatch, setting
 ):
     monkeypatch.setattr(claiming, "not_compiled_here", lambda: None)
-    monkeypatch.setattr(
-        worker, "train_pack", lambda store, plan, pack, resource, device, lease, *rest: taken.append(pack)
-    )
+    monkeypatch.setattr(worker, "train_pack", lambda session: taken.append(session.pack))
     taken = []
     on(THERE)
     plan = planned(store, "seed=range(5)", "launch.workers=1", f"mode={setting}")

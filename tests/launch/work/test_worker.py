@@ -124,7 +124,7 @@ def test_a_worker_that_lost_its_pack_writes_nothing_more_of_it(store, caplog):
 
     lease = Leases(store, 0.5, this_owner()).claim([pack.id])
     with pytest.raises(LostLease):
-        training.train_pack(store, plan, pack, digits(plan), "cpu", lease, stop)
+        training.train_pack(training.Session(store, plan, pack, digits(plan), "cpu", lease, stop))
     assert looks < 6
     assert load_checkpoint(store, pack.id)["journal"]["steps"] <= 180
     assert read_record(store, pack.runs[0]) is None
