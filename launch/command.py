@@ -25,9 +25,9 @@ from launch.command_line import CommandLine, check_heeded, show, taken_apart
 from launch.launchers.slurm.parameters import slurm_parameters
 from launch.runs.answers import answers_kept, save_answers
 from launch.runs.arguments import instead
+from launch.runs.files import Preset, preset_of
 from launch.runs.options import CONF, Options
 from launch.runs.overrides import overrides_of, run_from
-from launch.runs.presets import Preset, preset_of
 from launch.runs.resolve import Resolved, resolved, with_data
 from launch.runs.search import Search, search_of
 from launch.runs.settings import store_option

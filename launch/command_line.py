@@ -18,8 +18,7 @@ from hydra._internal.utils import get_args_parser
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 
-from launch.runs.files import CONF, folder_of, folders_of, options_in
-from launch.runs.presets import without_benchmark
+from launch.runs.files import CONF, folder_of, folders_of, options_in, without_benchmark
 from launch.runs.words import plain, read, shown, spelled
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.named_code import check_options_folder

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from launch.bench.choices import BODIES, DEFAULTS, MODES, PARTS, VALUE_NETWORKS, Choices, kind
-from launch.plan.compiling import not_compiled_here
-from launch.plan.device import devices, kind_of
+from launch.plan.device import devices, kind_of, not_compiled_here
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS, INTERVENTIONS, SETTINGS
 from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.provenance import provenance
@@ -78,19 +77,11 @@ def _choices(options: argparse.Namespace) -> Choices:
     modes = [mode for mode in asked if mode == "eager" or not_compiled_here() is None]
     if "kernels" in modes and (device != "cpu" or missing() is not None):
         modes.remove("kernels")
-    return Choices(
-        networks=options.networks,
-        activations=options.activations,
-        interventions=options.interventions,
-        widths=widths,
-        modes=modes,
-        parts=options.parts or default.parts,
-        device=device,
-        repeats=options.repeats or (2 if quick else default.repeats),
-        steps=20 if quick else None,
-        bodies=bodies[:1] if quick else bodies,
-        value_networks=value_networks[:1] if quick else value_networks,
-    )
+    parts, repeats = options.parts or default.parts, options.repeats or (2 if quick else default.repeats)
+    if quick:
+        bodies, value_networks = bodies[:1], value_networks[:1]
+    workloads, steps = (options.networks, options.activations, options.interventions), 20 if quick else None
+    return Choices(*workloads, widths, modes, parts, device, repeats, steps, bodies, value_networks)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -26,8 +26,7 @@ from launch.launchers.slurm.parameters import names_launcher, wants_gpu
 from launch.launchers.slurm.short_job import answer_to, send
 from launch.packs.lookup import add_config_dir, add_store, config_dir_words, plans_to_read, store_there
 from launch.plan.calibration import read_calibration, set_modes, write_calibration
-from launch.plan.compiling import not_compiled_here
-from launch.plan.device import devices, kind_of
+from launch.plan.device import devices, kind_of, not_compiled_here
 from launch.plan.speed import MODES, Calibration, known_yardsticks
 from launch.runs.options import classes_of
 from launch.wording import say

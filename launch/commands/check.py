@@ -42,18 +42,18 @@ def run(options: argparse.Namespace) -> int:
 
     words = [*config_dir_words(options), *options.words]
     try:
-        found = _resolved(words)
+        resolved = _resolved(words)
     except Misfit as error:
         print(f"{Answer.NOT_TRIED.value}. {error}", file=sys.stderr)
         return Answer.NOT_TRIED.status
-    owns = own_classes(found.runs, _named(options.words))
-    if not owns:
+    classes = own_classes(resolved.runs, _named(options.words))
+    if not classes:
         print("The words name no class. Name a class of yours, or of the package, as in activation=relu.")
         return Answer.NOT_TRIED.status
     results: list[Checked] = []
-    for own in owns:
+    for own in classes:
         print(own.description)
-        results.append(checked(own, found.settings))
+        results.append(checked(own, resolved.settings))
         answer = results[-1].answer
         print("".join(f"  {line}\n" for line in [*results[-1].lines, f"{answer.value}."]), flush=True)
         if answer is Answer.PASSED:
@@ -70,15 +70,15 @@ def _resolved(words: Sequence[str]) -> "Resolved":
     from launch.command_line import key_of
     from launch.runs.desk import Misfit
 
-    given = {key_of(word) for word in words}
+    keys = {key_of(word) for word in words}
     try:
         return resolve(words)
     except Misfit:
-        for benchmark in () if {"benchmark", "experiment"} & given else BENCHMARKS:
+        for benchmark in () if {"benchmark", "experiment"} & keys else BENCHMARKS:
             with contextlib.suppress(ConfigError):
-                found = resolve([*words, f"benchmark={benchmark}"])
+                resolved = resolve([*words, f"benchmark={benchmark}"])
                 print(f"With benchmark={benchmark}: the words name none, and the default one does not fit.")
-                return found
+                return resolved
         raise
 
 
@@ -87,13 +87,12 @@ def _named(words: Sequence[str]) -> Collection[str]:
     from launch.command_line import key_of
     from launch.runs.groups import COMPONENTS
 
-    given = {key_of(word): word.partition("=")[2] for word in words}
-    return {group for group, option in given.items() if group in COMPONENTS and option != "auto"}
+    options = {key_of(word): word.partition("=")[2] for word in words}
+    return {group for group, option in options.items() if group in COMPONENTS and option != "auto"}
 
 
 def _ended(results: Sequence[Checked]) -> int:
     """The status of the worst answer.  Raises OwnClassError if a class failed, with the first fault of each class."""
-    faulty = [each for each in results if each.faults]
-    if faulty:
-        raise OwnClassError("\n".join(dict.fromkeys(each.sentence for each in faulty)))
-    return max(each.answer.status for each in results)
+    if faulty := [result for result in results if result.faults]:
+        raise OwnClassError("\n".join(dict.fromkeys(result.sentence for result in faulty)))
+    return max(result.answer.status for result in results)

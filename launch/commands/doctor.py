@@ -12,8 +12,18 @@ import shutil
 from pathlib import Path
 
 from launch.command import asked
-from launch.doctor.finding import FAILS, UNKNOWN, Finding, show
-from launch.doctor.machine import of_data, of_scratch, of_software, of_store, of_tracking, software
+from launch.doctor.machine import (
+    FAILS,
+    UNKNOWN,
+    Finding,
+    of_data,
+    of_scratch,
+    of_software,
+    of_store,
+    of_tracking,
+    show,
+    software,
+)
 from launch.launchers.slurm.parameters import wants_gpu
 from launch.packs.lookup import add_config_dir, config_dir_words
 from launch.runs.words import spelled

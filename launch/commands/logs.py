@@ -16,8 +16,7 @@ from pathlib import Path
 
 from submitit.core.utils import JobPaths
 
-from launch.launchers.slurm.cluster import SlurmError, this_cluster
-from launch.launchers.slurm.job_state import JobState
+from launch.launchers.slurm.cluster import JobState, SlurmError, this_cluster
 from launch.launchers.slurm.own_jobs import PATIENCE_SECONDS, Submitted, states_of_sweeps
 from launch.launchers.slurm.parameters import workers_a_job
 from launch.packs.lease_files import LeaseFiles

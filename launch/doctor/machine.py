@@ -1,4 +1,4 @@
-"""Checks on this machine and on a compute node: store, clock, data, code, and W&B."""
+"""Findings of the doctor, a sentence each; checks on this machine and on a compute node: store, data, code, and W&B."""
 
 import http.client
 import os
@@ -9,22 +9,48 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
-from launch.plan.compiling import compiled_folder, not_compiled_here
+from launch.plan.device import compiled_folder, not_compiled_here
 from launch.tracking.wandb.environment import HOW_TO_CONFIGURE, check_tracking, decided, key_configured, server
 from launch.wording import in_bytes
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.data.folder import data_folder
-from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
 from plasticity_lab.records.files import beside, clock_offset, disk_errors
 from plasticity_lab.records.provenance import CHECKOUT, provenance, why_no_commit
 from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import code_digest
+
+OK, FAILS, UNKNOWN = "ok", "fails", "unknown"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """state: ok | fails | unknown. words: the subject, and the way out of a failure."""
+
+    state: str
+    words: str
+
+
+def attempt(question: Callable[[], str]) -> Finding:
+    """ok with the answer to the question, or fails with the sentence of its error."""
+    try:
+        return Finding(OK, question())
+    except PlasticityError as error:
+        return Finding(FAILS, str(error))
+
+
+def show(place: str, findings: Sequence[Finding]) -> None:
+    """Prints findings under the name of their place."""
+    print(f"{place}:", flush=True)
+    for finding in findings:
+        print(f"  {finding.state:<11}  {finding.words}", flush=True)
+
 
 LEAST_FREE = 2**30
 """A store with fewer free bytes counts as full: they are the checkpoints of a few packs."""

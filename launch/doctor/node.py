@@ -3,7 +3,6 @@
 import contextlib
 import math
 import os
-import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,15 +11,27 @@ from typing import Any
 
 import torch
 
-from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
-from launch.doctor.machine import of_data, of_key, of_network, of_scratch, of_software, of_store, software
+from launch.doctor.machine import (
+    FAILS,
+    OK,
+    UNKNOWN,
+    Finding,
+    attempt,
+    of_data,
+    of_key,
+    of_network,
+    of_scratch,
+    of_software,
+    of_store,
+    software,
+)
 from launch.launchers.prepare import costs
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.launcher import resources_of
 from launch.launchers.slurm.parameters import workers_a_job
 from launch.launchers.slurm.short_job import LATE_SECONDS, LOOK_SECONDS, NoAnswer, answer_to, clear, send
 from launch.launchers.slurm.signals import EARLY_SECONDS
-from launch.launchers.slurm.submit_once import check_taken, jobs_needed
+from launch.launchers.slurm.submit_once import check_taken, jobs_needed, way_out
 from launch.plan.device import WORKER_BYTES, cores, devices, kind_of, limited_memory
 from launch.plan.planner import Resources, plan
 from launch.wording import counted, in_bytes, in_time
@@ -34,16 +45,6 @@ from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
-
-_WAYS_OUT = (
-    ("array specification|submit limit|MaxSubmit", "launch.workers=NUMBER asks for fewer jobs at once"),
-    ("[Ff]eature", "no node has the feature in hydra.launcher.constraint"),
-    ("qos", "hydra.launcher.qos names another one"),
-    ("account", "hydra.launcher.account names another one"),
-    ("[Tt]ime limit", "lower hydra.launcher.timeout_min"),
-    ("configuration", "no node has all of gpus_per_node, gres, mem_gb and cpus_per_task; lower them"),
-)
-"""Pairs of a pattern of sbatch's message and the way out."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def of_plan(
 def of_array(jobs: int, parameters: Mapping[str, Any]) -> Finding:
     """Whether sbatch would accept the array; nothing is submitted."""
     asked = attempt(lambda: check_taken(jobs, parameters) or f"sbatch would take {counted(jobs, 'job')} like these.")
-    advice = next((way for words, way in _WAYS_OUT if re.search(words, asked.words)), "")
+    advice = way_out("refused", asked.words)
     return asked if asked.state == OK or not advice else Finding(FAILS, f"{asked.words}; {advice}.")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
+from launch.doctor.machine import FAILS, OK, UNKNOWN, Finding, attempt
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.parameters import check_parameters, wants_gpu
 from launch.wording import in_bytes

@@ -3,14 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from launch.launchers.finished import (
-    SweepFailed,
-    result,
-    say_all_finished,
-    say_finished,
-    say_next,
-    say_of_finished,
-)
+from launch.launchers.finished import SweepFailed, result, say_all_finished, say_finished, say_next, say_of_finished
 from launch.launchers.prepare import Prepared, put_in_order
 from launch.packs.begun_otherwise import binding_of
 from launch.packs.sweep import UNFINISHED, state_of

@@ -45,7 +45,7 @@ class Case:
 
 
 def _case(title: str, runs: Sequence[int], why: str, **how: Any) -> Case:
-    """A case as the file has it."""
+    """A case from its entry in the file."""
     scaled = {position: Scale(**scale) for position, scale in how.pop("scaled", {}).items()}
     return Case(title, runs, _DATA["whys"][why], scaled=scaled, **how)
 

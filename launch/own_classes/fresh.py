@@ -69,15 +69,15 @@ def trained_afresh(own: OwnClass, folder: Path, size: int, places: Sequence[int]
             if not answer:
                 _process.cache_clear()  # the next class gets a new one
             raise NotTried(f"it ended with status {answer.strip() or 'unknown'}")
-        found = json.loads(result.read_text())
-    if "error" in found:
-        raise RuntimeError(found["error"])
-    return [[Event(when, name, digest.encode()) for when, name, digest in events] for events in found["events"]]
+        trained = json.loads(result.read_text())
+    if "error" in trained:
+        raise RuntimeError(trained["error"])
+    return [[Event(when, name, digest.encode()) for when, name, digest in events] for events in trained["events"]]
 
 
 def digested(events: Sequence[Event]) -> list[Event]:
     """The events as `trained_afresh` gives them."""
-    return [Event(each.when, each.name, hashlib.sha256(each.bits).hexdigest().encode()) for each in events]
+    return [Event(event.when, event.name, hashlib.sha256(event.bits).hexdigest().encode()) for event in events]
 
 
 @functools.cache
@@ -122,11 +122,11 @@ def _answer(asked: Mapping[str, Any]) -> None:
     try:
         sys.path[:] = asked["path"]
         os.chdir(asked["current"])
-        found: dict[str, Any] = {"events": _trained(asked)}
+        result: dict[str, Any] = {"events": _trained(asked)}
     except Exception as error:  # an own class can raise anything
-        found = {"error": f"{type(error).__name__}: {error}"}
+        result = {"error": f"{type(error).__name__}: {error}"}
     file = Path(asked["result"])
-    file.with_suffix(".part").write_text(json.dumps(found))
+    file.with_suffix(".part").write_text(json.dumps(result))
     file.with_suffix(".part").rename(file)
     os._exit(0)
 
@@ -141,8 +141,8 @@ def _trained(asked: Mapping[str, Any]) -> list[list[tuple[str, str, str]]]:
         with contextlib.suppress(Exception):  # its numbers are not needed; the class may be unable to have that length
             Packs(own, longer(tiny)).pack([0, 1])
     packs = Packs(own, tiny)
-    found = [digested(packs.pack([place])[0]) for place in asked["places"]]
-    return [[(each.when, each.name, each.bits.decode()) for each in events] for events in found]
+    alone = [digested(packs.pack([place])[0]) for place in asked["places"]]
+    return [[(event.when, event.name, event.bits.decode()) for event in events] for events in alone]
 
 
 if __name__ == "__main__":

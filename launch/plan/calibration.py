@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from launch.plan.compiling import not_compiled_here
+from launch.plan.device import not_compiled_here
 from launch.plan.planner import Resources
 from launch.plan.speed import Calibration, default_calibration
 from plasticity_lab.records.damage import DamagedFile, is_aside, read_as, read_mapping, write_mapping

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from launch.plan.compiling import workers_folder
-from launch.plan.device import cores, devices, kind_of
+from launch.plan.device import cores, devices, kind_of, workers_folder
 from launch.plan.speed import COMPILING, makespan
 from launch.wording import in_time
 from plasticity_lab.agents.cost import Cost

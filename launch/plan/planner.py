@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from launch.plan.compiling import NotCompiled
+from launch.plan.device import NotCompiled
 from launch.plan.speed import Calibration, default_calibration, rule_of
 from launch.wording import in_bytes, say
 from plasticity_lab.agents.cost import Cost

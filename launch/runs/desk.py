@@ -1,5 +1,6 @@
 """Resolved runs: everything that can change a run's numbers, typed and checked, with the run's id."""
 
+import functools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ class Desk:
     def __init__(self) -> None:
         self._checked: dict[str, Part] = {}
         self._fit = set[tuple[str | int, ...]]()
-        self._reads: dict[str, list[str]] = {}
+        self._groups_read = functools.cache(classes.objects_to)
         self._designs: dict[str, str | None] = {}
 
     def part(self, group: str, name: str, target: str, settings: Mapping[str, Any]) -> Part:
@@ -52,14 +53,14 @@ class Desk:
             groups = self._groups_read(part.target)
             if not groups:
                 continue
-            read = [each for each in parts if each == address or group_of(each) in groups]
-            key = (address, *(id(parts[each]) for each in read))  # each distinct part is kept, and so is its id
+            read = [other for other in parts if other == address or group_of(other) in groups]
+            key = (address, *(id(parts[other]) for other in read))  # each distinct part is kept, and so is its id
             if key in self._fit:
                 continue
-            found = classes.objection(address, {each: chosen[each] for each in read})
-            if found is not None:
-                why, named = found
-                refused = [each for each in read if group_of(each) in (named or groups)]
+            objection = classes.objection(address, {other: chosen[other] for other in read})
+            if objection is not None:
+                why, named = objection
+                refused = [other for other in read if group_of(other) in (named or groups)]
                 raise Misfit(_sentence(address, why, refused, parts), map(group_of, (address, *refused)))
             self._fit.add(key)
         self._check_network({group: chosen[group] for group in classes.DESIGN if group in chosen}, parts)
@@ -80,18 +81,14 @@ class Desk:
             raise Misfit(why, design)
         self._fit.add(key)
 
-    def _groups_read(self, target: str) -> list[str]:
-        if target not in self._reads:
-            self._reads[target] = classes.objects_to(target)
-        return self._reads[target]
-
 
 def _sentence(address: str, why: str, others: Sequence[str], parts: Mapping[str, Part]) -> str:
     """A refusal.  why: a component's words. others: the addresses of those that it read."""
-    own, *refused = dict.fromkeys(f"{group_of(each)}={parts[each].science['name']}" for each in (address, *others))
+    choices = dict.fromkeys(f"{group_of(part)}={parts[part].science['name']}" for part in (address, *others))
     learns_not = group_of(address) == "agent" and [*map(group_of, others)] == ["benchmark"]
     verb = "cannot learn" if learns_not else "does not go with"
-    return f"{own} {verb} {' and '.join(refused)}: {why}."
+    refusing, *refused = choices
+    return f"{refusing} {verb} {' and '.join(refused)}: {why}."
 
 
 class Misfit(ConfigError):
@@ -131,16 +128,16 @@ def runs_of(parts: Mapping[str, Part], numbers: Iterable[Numbers], asked: Mappin
 
 def _by_group(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """Settings by address → by group. Options of one group become one entry: joined names, each one's settings."""
-    found: dict[str, Any] = {}
-    for address, own in settings.items():
+    by_group: dict[str, Any] = {}
+    for address, values in settings.items():
         group, option = group_of(address), option_of(address)
         if not option:
-            found[group] = own
+            by_group[group] = values
             continue
-        before = found.get(group, {})
+        before = by_group.get(group, {})
         name = JOINED.join([before["name"], option] if before else [option])
-        found[group] = {**before, "name": name, option: {key: of for key, of in own.items() if key != "name"}}
-    return found
+        by_group[group] = {**before, "name": name, option: {key: of for key, of in values.items() if key != "name"}}
+    return by_group
 
 
 def run_of(parts: Mapping[str, Part], numbers: Numbers, asked: Mapping[str, Any]) -> Run:

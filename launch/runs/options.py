@@ -48,7 +48,7 @@ class Options:
     """The options of conf/, and of the folders of hydra.searchpath, for one command.
 
     chosen: the default option of each group: the experiment's, or config.yaml's if the experiment names none.
-    experiment: its name as typed, with or without a benchmark at the end (`launch.runs.presets`). settings: the other
+    experiment: its name as typed, with or without a benchmark at the end (`launch.runs.files`). settings: the other
     keys of config.yaml, by dotted name. notes: a line for each file that is not read, because a file of another folder
     has its name.
     """

@@ -2,21 +2,23 @@
 
 A setting that some choices of a sweep lack is set for the other choices, and a note names both. For example,
 `perturbation=shocks,none perturbation.cycle=1` sets the cycle of shocks, and nothing for none.
+
+Sets are options that name several others: `diagnostics=cheap` is a list of diagnostics, and passes them its settings.
+Only groups that change no number have sets (conf/groups.yaml, `science: false`): a set may grow without changing a run.
 """
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
 from launch.runs.arguments import MOST_RUNS, Axes, check_count, distinct, instead, parse, together
 from launch.runs.classes import named_values_of, settings_of
+from launch.runs.files import Preset
 from launch.runs.groups import ADJUSTABLE, COMPONENTS, SCIENCE, Hyperparams
 from launch.runs.options import Option, Options
 from launch.runs.precedence import addressed, has_setting, options_named
-from launch.runs.presets import Preset
-from launch.runs.sets import spread
 from launch.runs.settings import Numbers, keys, nested, settings
 from launch.wording import some
 from plasticity_lab.errors import ConfigError
@@ -87,29 +89,29 @@ def is_search(options: Options, request: Request) -> bool:
 def _request(options: Options, axes: Axes) -> Request:
     """The request, completed by config.yaml.  Raises ConfigError."""
     choices = {group: axes.choices.get(group, [chosen]) for group, chosen in options.chosen.items()}
-    given = dict(axes.values)
+    values_of = dict(axes.values)
     no_science = sorted(COMPONENTS.keys() - set(SCIENCE))
-    for key, values in given.items():
+    for key, values in values_of.items():
         if group_of(key) in no_science:
             _only(key, values)
     for group in no_science:
-        name, given = spread(group, _only(group, choices[group]), given, options.option)
+        name, values_of = spread(group, _only(group, choices[group]), values_of, options.option)
         choices = {**choices, group: [name]}
-    science = {key: given.get(key, [options.settings[key]]) for key in NUMBERS}
-    of_components = [key for key in given if key.partition(".")[0] in COMPONENTS]
-    swept = {key: _without_names(options, choices, key, given[key]) for key in of_components}
+    science = {key: values_of.get(key, [options.settings[key]]) for key in NUMBERS}
+    of_components = [key for key in values_of if key.partition(".")[0] in COMPONENTS]
+    swept = {key: _without_names(options, choices, key, values_of[key]) for key in of_components}
     check_count({key: len(values) for key, values in {**choices, **science}.items()})
     defaults = dict(options.settings)
     for group, chosen in options.once.items():
         name = _only(group, axes.choices.get(group, [chosen]))
         defaults |= keys({group: options.option(group, name).settings})
-    once = {key: _only(key, given.get(key, [value])) for key, value in defaults.items() if key not in NUMBERS}
+    once = {key: _only(key, values_of.get(key, [value])) for key, value in defaults.items() if key not in NUMBERS}
     of_runs = [dict(zip(science, values, strict=True)) for values in itertools.product(*science.values())]
     return Request(
         choices,
         [checked(Numbers, values) for values in of_runs],
         swept,
-        {key: _only(key, given[key]) for key in ADJUSTABLE if key in given},
+        {key: _only(key, values_of[key]) for key in ADJUSTABLE if key in values_of},
         settings(nested(once)),
     )
 
@@ -224,3 +226,66 @@ def _settings(option: Option) -> list[str]:
         return settings_of(option.target)
     of_group = {key.partition(".")[2]: needed for key, needed in ADJUSTABLE.items() if group_of(key) == option.group}
     return [name for name, needed in of_group.items() if getattr(option.extras, needed) is not None]
+
+
+OptionOf = Callable[[str, str], Option]
+"""(group, name) → the option."""
+Values = Mapping[str, Sequence[Any]]
+"""Dotted name of a setting → the values given."""
+
+
+Member = tuple[Option, tuple[Option, ...]]
+"""An option that is no set, and the sets that led to it, the innermost last."""
+
+
+def spread(group: str, choice: str, said: Values, option_of: OptionOf) -> tuple[str, dict[str, Sequence[Any]]]:
+    """The choice with its sets replaced by their members, and the values of each set passed to its members.
+
+    A setting without an option's name, as in `diagnostics.every=task`, goes to all chosen options that have it. A value
+    for one option, or for a smaller set, takes precedence. Raises ConfigError for a setting that no member has.
+    """
+    names = COMPONENTS[group].names_in(choice)
+    members: dict[str, Member] = {}
+    for name in names:
+        for option, within in _members(group, name, (), option_of):
+            members.setdefault(option.name, (option, within))
+    sets = {outer.name for _, within in members.values() for outer in within}
+    if not sets and len(members) < 2:
+        return choice, dict(said)
+    others = {key: values for key, values in said.items() if key.partition(".")[0] != group}
+    typed = {key.partition(".")[2]: values for key, values in said.items() if key.partition(".")[0] == group}
+    taken: set[str] = set()
+    for name, (option, within) in members.items():
+        prefixes = (f"{name}.", *(f"{outer.name}." for outer in reversed(within)), "")
+        for setting in _settings(option):
+            keys = [f"{prefix}{setting}" for prefix in prefixes if f"{prefix}{setting}" in typed]
+            defaults = [outer.settings[setting] for outer in reversed(within) if setting in outer.settings]
+            if keys:
+                others[f"{group}.{name}.{setting}"] = typed[keys[0]]
+                taken |= {*keys}
+            elif defaults:
+                others[f"{group}.{name}.{setting}"] = [defaults[0]]
+    for key, values in typed.items():
+        if key in taken:
+            continue
+        first, dot, _ = key.partition(".")
+        if dot and first not in sets:
+            others[f"{group}.{key}"] = values  # a member's, or an option's that is not chosen: `places_of` raises then
+        else:
+            of = first if dot else choice
+            known = dict.fromkeys(setting for option, _ in members.values() for setting in _settings(option))
+            raise ConfigError(f"{group}={of} has no setting '{key.rpartition('.')[2]}'; there are {', '.join(known)}.")
+    return JOINED.join(members), others
+
+
+def _members(group: str, name: str, within: tuple[Option, ...], option_of: OptionOf) -> Iterator[Member]:
+    """The members of an option.  Raises ConfigError for a set that holds itself."""
+    option = option_of(group, name)
+    named = getattr(option.extras, "members", None)
+    if named is None:
+        yield option, within
+        return
+    if name in [outer.name for outer in within]:
+        raise ConfigError(f"{group}={name}: its file names it among its own members; a set cannot hold itself.")
+    for member in named:
+        yield from _members(group, member, (*within, option), option_of)

@@ -10,10 +10,10 @@ from launch.runs.answers import answer
 from launch.runs.arguments import check_count, parse
 from launch.runs.classes import data_subfolder_of
 from launch.runs.desk import Desk, Misfit, Part, merged, runs_of
+from launch.runs.files import Preset
 from launch.runs.groups import COMPONENTS, DIAGNOSTICS
 from launch.runs.options import Option, Options
 from launch.runs.precedence import combination, filled, places_of
-from launch.runs.presets import Preset
 from launch.runs.remarks import remarks, unread
 from launch.runs.requests import Request, requests_of
 from launch.runs.settings import Numbers

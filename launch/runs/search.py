@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from launch.runs.desk import Misfit, merged
+from launch.runs.files import Preset
 from launch.runs.groups import Hyperparams
 from launch.runs.options import Options
 from launch.runs.precedence import combination
-from launch.runs.presets import Preset
 from launch.runs.requests import Request, is_search, requests_of
 from launch.runs.resolve import Sources, runs_named
 from launch.runs.values.place import Combination

@@ -12,24 +12,18 @@ earlier batches alone, and with runs of the same seed, so that a rule is known b
 import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from launch.runs.search import Study
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Better
-from plasticity_lab.records.searches.batches import Told, Trial
-from plasticity_lab.records.searches.space import Range, Space, in_random_order
-from plasticity_lab.records.searches.studies import distribution_of, optuna_trial
-
-if TYPE_CHECKING:
-    from optuna.samplers import BaseSampler
-
-
-import numpy as np
-
 from plasticity_lab.records.record import read_metrics
 from plasticity_lab.records.record_facts import CorruptRecord
-from plasticity_lab.records.searches.batches import Results
+from plasticity_lab.records.searches.batches import Results, Told, Trial
+from plasticity_lab.records.searches.space import Range, Space, in_random_order
+from plasticity_lab.records.searches.studies import distribution_of, optuna_trial
 from plasticity_lab.records.settings import StopRule
 from plasticity_lab.records.stopping import so_far
 from plasticity_lab.records.store import Store
@@ -105,10 +99,11 @@ def ask(space: Space, told: Sequence[Told], better: Better, sampler: str, seed: 
         study.add_trial(optuna_trial(trial, params, distributions))
     while True:
         params = study.ask(distributions).params
-        yield {key: _from_optuna(space[key], value) for key, value in params.items()}
+        chosen = ((key, space[key], value) for key, value in params.items())
+        yield {key: of.rounded(value) if isinstance(of, Range) else of[value] for key, of, value in chosen}
 
 
-def _sampler(name: str, seed: str) -> "BaseSampler":
+def _sampler(name: str, seed: str) -> Any:
     from optuna.samplers import RandomSampler, TPESampler
 
     number = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4])
@@ -116,10 +111,6 @@ def _sampler(name: str, seed: str) -> "BaseSampler":
         return RandomSampler(seed=number)
     # Trials of one batch do not know each other's results: a proposed value counts as bad.
     return TPESampler(seed=number, multivariate=True, constant_liar=True)
-
-
-def _from_optuna(values: Range | Sequence[Any], proposed: Any) -> Any:
-    return values.rounded(proposed) if isinstance(values, Range) else values[proposed]
 
 
 def _to_optuna(values: Range | Sequence[Any], tried: Any) -> Any:

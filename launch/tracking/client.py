@@ -2,7 +2,7 @@
 
 A worker never imports wandb and never waits for it: a companion process writes the runs, and a queue holds its orders.
 The records in the store are always written first. Each message is a line of JSON: the worker sends [order, its
-arguments], where an order is a method of the companion, and the companion answers with an `Answer`.
+arguments], and an order is the name of a method of the companion, which answers with an `Answer`.
 """
 
 import contextlib
@@ -28,6 +28,14 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 from plasticity_lab.waits import TRAINING
 
+if TYPE_CHECKING:  # torch: the companion need not wait for it
+    from plasticity_lab.records.journal import Journal
+
+log = logging.getLogger(__name__)
+SILENCE_SECONDS = 120.0
+"""After training everything, a worker waits at most this long from one written run to the next."""
+STOPPED_SECONDS = 20.0
+"""A stopped worker waits at most this long until its open runs are closed."""
 CHECKOUT = Path(__file__).resolve().parents[2]
 _BACKLOG = 10_000
 """Orders that may wait; a companion further behind is given up."""
@@ -127,16 +135,6 @@ class Connection:
             self._stderr.seek(0)
             last = self._stderr.read().strip().splitlines()[-1:]
             self._ended("".join(last))
-
-
-if TYPE_CHECKING:  # torch: the companion need not wait for it
-    from plasticity_lab.records.journal import Journal
-
-log = logging.getLogger(__name__)
-SILENCE_SECONDS = 120.0
-"""After training everything, a worker waits at most this long from one written run to the next."""
-STOPPED_SECONDS = 20.0
-"""A stopped worker waits at most this long until its open runs are closed."""
 
 
 class Tracking:

@@ -8,8 +8,8 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 
 from launch.command_line import taken_apart
+from launch.runs.files import Preset
 from launch.runs.options import CONF, Options
-from launch.runs.presets import Preset
 from launch.runs.search import Search, search_of
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.lookup import recorded_runs

@@ -5,6 +5,7 @@ command is a script without arguments in the folder of its submission; the folde
 """
 
 import hashlib
+import itertools
 import os
 import pwd
 import re
@@ -15,7 +16,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.job_state import ACCOUNTING_COLUMNS, QUEUE_COLUMNS, JobState, is_step, with_accounting
+from launch.launchers.slurm.cluster import ACCOUNTING_COLUMNS, QUEUE_COLUMNS, JobState, is_step, with_accounting
 from launch.packs.submissions import Submission, is_cancelled, own_logs_folder, submissions_of
 from launch.wording import counted, some
 from plasticity_lab.errors import StoreError
@@ -68,7 +69,7 @@ def own_jobs(
     patience: the seconds that squeue may take. options: more options for squeue.
     """
     jobs: dict[str, list[OwnJob]] = {sweep: [] for sweep in submitted}
-    everyone = {user_name(), *(each.user for several in submitted.values() for each in several)}
+    everyone = {user_name(), *(submission.user for submissions in submitted.values() for submission in submissions)}
     users = [user for user in sorted(everyone) if _is_known(user)]
     if not submitted or not users:
         return jobs
@@ -101,16 +102,17 @@ def states_of_sweeps(
     jobs = own_jobs(store, submitted, patience, "--states=all")
     states = {sweep: {job.name: job.state for job in its_jobs} for sweep, its_jobs in jobs.items()}
     arrays = defaultdict(list)
-    for each in (each for several in submitted.values() for each in several):
-        if each.job is not None and not on_another(each, here) and _asked_from(store, each):
-            arrays[each.job].append(each)
+    for submission in itertools.chain(*submitted.values()):
+        if submission.job is not None and not on_another(submission, here) and _asked_from(store, submission):
+            arrays[submission.job].append(submission)
     try:
         rows = cluster.accounting(arrays, (*ACCOUNTING_COLUMNS, "User", "SubmitLine"), patience)
     except cluster.SlurmError as error:
         return states, str(error)
-    for array, several in arrays.items():
-        for each in several:
-            states[each.sweep] = with_accounting(states[each.sweep], _rows_of(each, rows, array))
+    for array, submissions in arrays.items():
+        for submission in submissions:
+            ended = with_accounting(states[submission.sweep], _rows_of(submission, rows, array))
+            states[submission.sweep] = ended
     return states, ""
 
 
@@ -121,7 +123,7 @@ def on_another(submission: Submission, here: str | None) -> bool:
 
 def other_clusters(submissions: Iterable[Submission], here: str | None) -> list[str]:
     """The names of other clusters that received jobs."""
-    return sorted({str(each.cluster) for each in submissions if each.job and on_another(each, here)})
+    return sorted({str(asked.cluster) for asked in submissions if asked.job and on_another(asked, here)})
 
 
 def _by_mark(
@@ -132,20 +134,20 @@ def _by_mark(
     if mark is None or folder is None or mark[0] not in submitted:
         return None
     sweep, token = mark
-    for each in submitted[sweep]:
-        if each.token == token:
-            return (sweep, each) if (user, folder) == (each.user, each.folder) else None
+    for submission in submitted[sweep]:
+        if submission.token == token:
+            return (sweep, submission) if (user, folder) == (submission.user, submission.folder) else None
     # The store has lost the file of the submission. Then the job must run a script in the sweep's folder of logs, and
     # only the job's owner may claim it for the sweep.
-    own = folder.name == token and _is_same_folder(folder.parent, own_logs_folder(store, sweep))
-    return (sweep, None) if own and user == user_name() else None
+    is_in_logs = folder.name == token and _is_same_folder(folder.parent, own_logs_folder(store, sweep))
+    return (sweep, None) if is_in_logs and user == user_name() else None
 
 
-def _asked_from(store: Store, each: Submission) -> bool:
+def _asked_from(store: Store, submission: Submission) -> bool:
     """Whether a submission was made from this store; False if this store is a copy of that store."""
-    if each.launcher.get("submitit_folder"):
+    if submission.launcher.get("submitit_folder"):
         return True  # its folder is outside the store, so it cannot show which store made it
-    return _is_same_folder(each.folder.parent.parent, store.sweep_folder(each.sweep))
+    return _is_same_folder(submission.folder.parent.parent, store.sweep_folder(submission.sweep))
 
 
 def _rows_of(submission: Submission, rows: Sequence[Sequence[str]], array: str) -> list[Sequence[str]]:

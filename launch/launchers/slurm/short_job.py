@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.job_state import QUEUE_COLUMNS, JobState, states_of
-from launch.launchers.slurm.submit_once import submit
+from launch.launchers.slurm.cluster import QUEUE_COLUMNS, JobState, states_of
+from launch.launchers.slurm.submit_once import submit, way_out
 from launch.wording import say
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.damage import read_as
@@ -29,17 +29,6 @@ LATE_SECONDS = 15.0
 _ADVICE = "give the command again"
 _NOT_THE_TASK = re.compile(r"srun: |slurmstepd: error: \*\*\*")
 """Matches log lines that report the end of a task without its reason."""
-_WAYS_OUT = (
-    (
-        r"execve\(\)|command not found|: not found|No module named|ImportError|GLIBC|shared object|Illegal instruction",
-        "the node needs this machine's Python and packages, {python}: put them on a file system that all nodes share, "
-        "or load them in hydra.launcher.setup",
-    ),
-    (r"oom.kill|[Oo]ut [Oo]f [Mm]emory|MemoryError|Cannot allocate memory", "ask for more: hydra.launcher.mem_gb"),
-    (r"No space left|[Qq]uota", "free some space there, or name another store"),
-    (r"Permission denied|Read-only file system", "put the store where nodes can write"),
-)
-"""For jobs without an answer: pairs of a pattern in the log or in the state, and advice."""
 
 
 class NoAnswer(cluster.SlurmError):
@@ -190,7 +179,7 @@ def _why(sent: Sent) -> str:
     if lines:
         last = ([line for line in lines if not _NOT_THE_TASK.match(line)] or lines)[-1]
         why = f"Job {sent.job} ended without an answer{ended}; {sent.log} ends with: {last.strip()}"
-        advice = next((advice for words, advice in _WAYS_OUT if re.search(words, f"{ended} {last}")), "")
+        advice = way_out("no_answer", f"{ended} {last}")
         return f"{why}; {advice.format(python=sys.executable)}." if advice else why
     if state is not None and state.state == "OUT_OF_MEMORY":
         return f"Job {sent.job} ended without a word{ended}; ask for more: hydra.launcher.mem_gb."

@@ -7,6 +7,7 @@ import contextlib
 import io
 import math
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -15,6 +16,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cluster import SlurmError
@@ -134,25 +137,22 @@ def _check_not_cancelled(store: Store, asked: Submission, job: str | None = None
 def release_held(sweep: str, jobs: Sequence[OwnJob]) -> None:
     """Lets held jobs start.  Raises SlurmError that names a way out if this user may not release them."""
     held = [job for job in jobs if job.state.held]
-    mine = [job.name for job in held if job.user == user_name()]
     others = [job for job in held if job.user != user_name()]
+    names = [job.name for job in others or held]
+    are = f"{counted(len(names), 'job')} of sweep {sweep} {'is' if len(names) == 1 else 'are'} held"
     if others:
-        raise SlurmError(
-            f"{_jobs_are(len(others), sweep)} held ({others[0].state.reason}), and belong to {others[0].user}, who can "
-            f"release them: scontrol release {' '.join(job.name for job in others)}"
-        )
+        reason, user = others[0].state.reason, others[0].user
+        release = f"scontrol release {' '.join(names)}"
+        raise SlurmError(f"{are} ({reason}), and belong to {user}, who can release them: {release}")
+    if not held:
+        return
     try:
-        cluster.release(mine)
+        cluster.ask("scontrol", "release", *sorted(names))
     except SlurmError as error:
         raise SlurmError(
-            f"{_jobs_are(len(mine), sweep)} held ({held[0].state.reason}) and cannot be released by you "
-            f"({some(mine)}): ask who runs the cluster, or give `python -m launch cancel {sweep}` and then `resume`, "
-            f"which starts others. {error}"
+            f"{are} ({held[0].state.reason}) and cannot be released by you ({some(names)}): ask who runs the cluster, "
+            f"or give `python -m launch cancel {sweep}` and then `resume`, which starts others. {error}"
         ) from error
-
-
-def _jobs_are(count: int, sweep: str) -> str:
-    return f"{counted(count, 'job')} of sweep {sweep} {'is' if count == 1 else 'are'}"
 
 
 def jobs_needed(packs: Sequence[Pack], workers: int | None, parameters: Mapping[str, Any], largest_array: int) -> int:
@@ -193,6 +193,12 @@ def submit(
     except (FailedJobError, FailedSubmissionError) as error:
         raise SlurmError(f"sbatch refused the job: {_message_of_sbatch(str(error))}") from error
     return str(submitted[0].job_id).partition("_")[0]
+
+
+def way_out(fault: str, words: str) -> str:
+    """The way out of a fault of jobs; empty if none is known.  fault: a key of ways_out.yaml. words: tell the fault."""
+    ways_out = yaml.safe_load(Path(__file__).with_name("ways_out.yaml").read_text(encoding="utf-8"))
+    return next((way for pattern, way in ways_out[fault].items() if re.search(pattern, words)), "")
 
 
 def check_taken(jobs: int, parameters: Mapping[str, Any]) -> None:

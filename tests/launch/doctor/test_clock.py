@@ -5,8 +5,7 @@ import os
 import pytest
 
 from launch.doctor import machine
-from launch.doctor.finding import FAILS, OK, UNKNOWN
-from launch.doctor.machine import of_clock
+from launch.doctor.machine import FAILS, OK, UNKNOWN, of_clock
 
 
 def test_one_clock_that_agrees_is_fine(tmp_path, monkeypatch):

@@ -6,9 +6,9 @@ import pytest
 
 from launch.__main__ import main
 from launch.doctor import node
-from launch.doctor.finding import FAILS, OK, UNKNOWN
+from launch.doctor.machine import FAILS, OK, UNKNOWN
 from launch.launchers.slurm import short_job
-from launch.plan.compiling import NO_COMPILER
+from launch.plan.device import NO_COMPILER
 
 pytestmark = pytest.mark.sample(8)
 

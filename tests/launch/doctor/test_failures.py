@@ -14,8 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from launch.doctor import machine, node
-from launch.doctor.finding import FAILS, OK, UNKNOWN
-from launch.doctor.machine import of_scratch
+from launch.doctor.machine import FAILS, OK, UNKNOWN, of_scratch
 from launch.doctor.node import of_array
 from launch.doctor.slurm import of_partitions, of_slurm
 from launch.launchers.slurm import short_job

@@ -15,8 +15,7 @@ from launch.packs.begun_otherwise import Binding, write_binding
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
 from launch.plan import calibration
-from launch.plan.compiling import NO_COMPILER, NotCompiled
-from launch.plan.device import kind_of
+from launch.plan.device import NO_COMPILER, NotCompiled, kind_of
 from launch.work import claiming
 from plasticity_lab.records.checkpoint import latest_epoch
 from plasticity_lab.records.plan import write_plan

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from launch.plan import compiling
-from launch.plan.compiling import FOLDER, NO_COMPILER, not_compiled_here
+from launch.plan import device as compiling
+from launch.plan.device import FOLDER, NO_COMPILER, not_compiled_here
 from tests.helpers.packs import needs_compiler
 
 

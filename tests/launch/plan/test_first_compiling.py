@@ -10,7 +10,7 @@ from launch.command import run_command
 from launch.launchers import local
 from launch.launchers.prepare import costs_to_show
 from launch.plan import first_compiling as timing
-from launch.plan.compiling import workers_folder
+from launch.plan.device import workers_folder
 from launch.plan.first_compiling import first_compiling, mark_of, marked_as_compiled
 from launch.plan.speed import COMPILING
 from launch.wording import in_time

@@ -9,8 +9,7 @@ import torch
 from launch.__main__ import main
 from launch.plan import planner
 from launch.plan.calibration import calibration_of, write_calibration
-from launch.plan.compiling import NO_COMPILER
-from launch.plan.device import kind_of
+from launch.plan.device import NO_COMPILER, kind_of
 from launch.plan.planner import choice_of
 from launch.plan.speed import AVX2, Calibration, Speed, default_calibration, known_yardsticks, rule_of
 from plasticity_lab.agents.cost import Cost

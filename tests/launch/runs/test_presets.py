@@ -3,8 +3,7 @@
 import pytest
 
 from launch.command import resolve
-from launch.runs.files import CONF, benchmarks_in
-from launch.runs.presets import Preset, preset_of, without_benchmark
+from launch.runs.files import CONF, Preset, benchmarks_in, preset_of, without_benchmark
 from plasticity_lab.errors import ConfigError
 
 CHANGES = {

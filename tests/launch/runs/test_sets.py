@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from launch.runs.options import CONF, Option, option_of
-from launch.runs.sets import spread
+from launch.runs.requests import spread
 from plasticity_lab.errors import ConfigError
 from tests.helpers.sweeps import runs_of
 

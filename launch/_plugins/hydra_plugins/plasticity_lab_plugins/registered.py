@@ -21,7 +21,7 @@ class PackedSlurm(PackedSlurmLauncher):
 _store = ConfigStore.instance().store
 _ours = {"provider": "plasticity_lab"}
 # An experiment's words, key → value; its arms, which have words of their own beside these; how words change for a
-# benchmark (`launch.runs.presets`).
+# benchmark (`launch.runs.files`).
 # Runs are resolved before a sweeper of Hydra's would be called: there is no class.
 _store(group="hydra/sweeper", name="expanding", node={"params": {}, "arms": [], "for_benchmark": {}}, **_ours)
 _store(group="hydra/launcher", name="packed", node={"_target_": f"{__name__}.Packed"}, **_ours)

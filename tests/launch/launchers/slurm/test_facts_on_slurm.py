@@ -8,7 +8,7 @@ import time
 import pytest
 
 from launch.__main__ import main
-from launch.launchers.slurm.job_state import states_of
+from launch.launchers.slurm.cluster import states_of
 from tests.helpers.slurm_jobs import LONG, bring_back, given, let_train, lose, order, submitted
 from tests.helpers.sweeps import wait_until
 

@@ -10,8 +10,8 @@ from dataclasses import asdict
 import pytest
 
 from launch.launchers.slurm import cluster, job
+from launch.launchers.slurm.cluster import JobState
 from launch.launchers.slurm.job import JobWorker
-from launch.launchers.slurm.job_state import JobState
 from launch.launchers.slurm.own_jobs import OwnJob
 from launch.launchers.slurm.pickled import PickledWorker
 from launch.packs import submissions

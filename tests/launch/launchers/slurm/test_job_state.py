@@ -2,7 +2,7 @@
 
 import pytest
 
-from launch.launchers.slurm.job_state import JobState, states_of
+from launch.launchers.slurm.cluster import JobState, states_of
 from tests.helpers.stand_ins import fails, put_on_path, row_of_sacct, row_of_squeue, tells
 
 ENDED = (

@@ -26,7 +26,7 @@ import numpy as np
 
 from launch.launchers.display import Watch
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.job_state import QUEUE_COLUMNS, JobState
+from launch.launchers.slurm.cluster import QUEUE_COLUMNS, JobState
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import read_record
