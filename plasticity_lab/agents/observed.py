@@ -53,16 +53,23 @@ class Observed:
 
     def advance(self, chunk: Chunk) -> Rows:
         """The learner's rows. At the end of an epoch they include the diagnostics' values; NaN for a diagnostic that is
-        not due.
+        not due. The values of a perturbed epoch are measured under its factor, and for the task's row also without.
         """
         rows = self.learner.advance(chunk)
         if not chunk.ends_epoch:
             return rows
-        return replace(rows, values={**rows.values, **self._looked("epoch", self.task, chunk.epoch)})
+        view = replace(self.learner.view(self.task), task=self.task.position, epoch=chunk.epoch)
+        of_task: Values = {}
+        if view.factor is not None:
+            states = {name: {of: value.clone() for of, value in state.items()} for name, state in self.states.items()}
+            of_task = self._looked("epoch", _unperturbed(view), states)
+        values = self._looked("epoch", view, self.states)
+        return replace(rows, values={**rows.values, **values}, of_task=of_task)
 
     def evaluate(self, task: Task) -> Evaluation:
-        """The learner's evaluation, and the diagnostics' values at the end of a task."""
-        return {**self.learner.evaluate(task), **self._looked("task", task, None)}
+        """The learner's evaluation, and the diagnostics' values at the end of a task, without a perturbation."""
+        view = _unperturbed(replace(self.learner.view(task), task=task.position, epoch=None))
+        return {**self.learner.evaluate(task), **self._looked("task", view, self.states)}
 
     def end(self, task: Task) -> None:
         """Ends the learner's task."""
@@ -92,23 +99,21 @@ class Observed:
         """The learner's view."""
         return self.learner.view(task)
 
-    def _looked(self, kind: Kind, task: Task, epoch: int | None) -> Values:
+    def _looked(self, kind: Kind, view: View, states: Mapping[str, Mapping[str, Tensor]]) -> Values:
         """The values of all diagnostics at the end of an epoch or a task, by row name, (K,) each.
 
-        NaN if there is no probe: an agent with a replay memory may have none before it learns.
+        NaN if there is no probe: an agent with a replay memory may have none before it learns. states: the diagnostics'
+        states, which they may change.
         """
         found: Values = {}
-        view = None
         for name, diagnostic in self.diagnostics.items():
             own = [column for column in self.columns if column.of == f"{name}.{column.name}"]
             rows = {column.of: np.full(self.runs, np.nan) for column in own if column.taken.get(kind) == "value"}
-            if rows and diagnostic.due(epoch):
-                if view is None:
-                    view = replace(self.learner.view(task), task=task.position, epoch=epoch)
-                    view = view if kind == "epoch" else replace(view, factor=None)  # the epoch's perturbation has ended
-                shown = replace(view, state=self.states[name])
+            if rows and diagnostic.due(view.epoch):
+                shown = replace(view, state=states[name])
                 values = self._unchanged(name, shown, diagnostic.look) if view.probe else {}
                 self._check(name, values, {column.name for column in own})
+                values = view.if_finite(values) if values else {}
                 seen = {f"{name}.{column}": value.double().cpu().numpy() for column, value in values.items()}
                 rows |= {of: value for of, value in seen.items() if of in rows}
             found |= rows
@@ -144,3 +149,8 @@ class Observed:
                     f"diagnostics={name}: 'look' returns {found} for {column}; a tensor with a number for each of "
                     f"{self.runs} runs was due."
                 )
+
+
+def _unperturbed(view: View) -> View:
+    """The view without the factor of the last epoch, and without the results that were computed under it."""
+    return view if view.factor is None else replace(view, factor=None, found={})

@@ -35,8 +35,8 @@ class DeadUnits(Diagnostic):
 
     The unit's output decides whether a pair is dead: at 0 (ReLU, CReLU), within 0.02 of a bound (Sigmoid, Tanh), within
     0.02 of the lower bound or small (the ELU family), small (all others), never (Deep Fourier). Small is |h| < 0.05 σ,
-    where σ is the standard deviation of the layer's outputs over examples and units. For channels, each pixel is a
-    pair, and a channel is dead if all of its pixels are dead.
+    where σ is the standard deviation of the layer's outputs over examples and units. If all outputs of a layer are 0,
+    all its pairs are dead. For channels, each pixel is a pair, and a channel is dead if all of its pixels are dead.
     Source: Appendix C.3, which leaves the criteria to its code; the numbers are the ones that its code is said to use.
     """
 
@@ -77,6 +77,11 @@ def dead_pairs(activation: Activation, shape: Mapping[str, Tensor], h: Tensor) -
     """Which outputs h (K, B, V, *) of a layer are dead, like h.  shape: the activation's settings, name → (K,)."""
     if isinstance(activation, DeepFourier):  # sine and cosine together always have a derivative of size 1
         return torch.zeros_like(h, dtype=torch.bool)
+    silent_K = torch.stack([own.count_nonzero() == 0 for own in h.unbind()])
+    return _dead_by_family(activation, shape, h) | along_run_axis(silent_K, h)
+
+
+def _dead_by_family(activation: Activation, shape: Mapping[str, Tensor], h: Tensor) -> Tensor:
     if isinstance(activation, ReLU | CReLU):
         return h <= ZERO
     if isinstance(activation, Sigmoid):

@@ -16,26 +16,32 @@ from torch.nn.modules.conv import _ConvNd
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from plasticity_lab.activations.activation import Activation, Site
+from plasticity_lab.activations.celu import CELU
 from plasticity_lab.activations.elu import ELU
 from plasticity_lab.activations.leaky_relu import LeakyReLU
 from plasticity_lab.activations.prelu import PReLU
 from plasticity_lab.activations.relu import ReLU
+from plasticity_lab.activations.selu import SELU
 from plasticity_lab.activations.sigmoid import Sigmoid
 from plasticity_lab.activations.tanh import Tanh
 from plasticity_lab.errors import InputError
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
 
+SELU_ALPHA = 1.6732632423543772
+"""α of torch's SELU."""
 OURS: Mapping[type[nn.Module], Callable[[Any], Activation]] = {
     nn.ReLU: lambda own: ReLU(),
     nn.Tanh: lambda own: Tanh(),
     nn.Sigmoid: lambda own: Sigmoid(),
     nn.ELU: lambda own: ELU(own.alpha),
+    nn.CELU: lambda own: CELU(own.alpha),
+    nn.SELU: lambda own: SELU(SELU_ALPHA),
     nn.LeakyReLU: lambda own: LeakyReLU(own.negative_slope),
     nn.PReLU: lambda own: PReLU("neuron" if own.num_parameters > 1 else "layer"),
 }
 """Modules of families that we have, so that dead units are defined."""
-OTHERS = (nn.GELU, nn.SiLU, nn.SELU, nn.CELU, nn.Softplus, nn.Mish, nn.Hardswish, nn.Hardtanh, nn.ReLU6, nn.LogSigmoid)
+OTHERS = (nn.GELU, nn.SiLU, nn.Softplus, nn.Mish, nn.Hardswish, nn.Hardtanh, nn.ReLU6, nn.LogSigmoid)
 """Other modules that make one value of one: their units are judged by size alone."""
 ACTIVATIONS = (*OURS, *OTHERS)
 LAYERS = (nn.Linear, _ConvNd)

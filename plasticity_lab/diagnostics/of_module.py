@@ -74,18 +74,21 @@ def measure(
     for each example, and convolutions without groups and dilation, are looked into; gradients of single examples leave
     out all other layers.
 
-    Raises InputError for a module, a loader or a loss that does not fit; ConfigError for a setting that names no layer.
+    Raises InputError for a module, a loader or a loss that does not fit, and for values that are not finite;
+    ConfigError for a setting that names no layer.
     """
     with _as_it_was(module):
         like = _parameter(module)
         x, targets = _probe(loader, most)
         x, targets = x.to(like.device, like.dtype if x.is_floating_point() else None), targets.to(like.device)
         outputs = _outputs(module, x)
+        _check_finite({"inputs": x, "module's outputs": outputs})
         each_loss = loss_of_each(loss, outputs, targets)
         network = ModuleNetwork(module, x)
         model = cast(Model, network)
         view = _view(network, x, targets, outputs, each_loss)
         _check_calls(module, network, view)
+        _check_finite({f"activations of {name}": value for name, value in view.forward().hidden.items()})
         chosen = [each() for each in OF_ONE_MOMENT] if diagnostics is None else list(diagnostics)
         found: dict[str, float] = {}
         for each in chosen:
@@ -199,6 +202,16 @@ def _outputs(module: nn.Module, x: Tensor) -> Tensor:
             "each alone (a BatchNorm needs track_running_stats=True)."
         )
     return whole
+
+
+def _check_finite(values: Mapping[str, Tensor]) -> None:
+    """Raises InputError for values that are not finite: a diagnostic would count their units as alive."""
+    for what, value in values.items():
+        if wrong := int((~value.isfinite()).sum()):
+            raise InputError(
+                f"{wrong:,} of {value.numel():,} values of the {what} are not finite, so no diagnostic has a number; "
+                "measure finite inputs, by the module as it was before it diverged."
+            )
 
 
 def _check_calls(module: nn.Module, network: ModuleNetwork, view: View) -> None:

@@ -100,6 +100,15 @@ class View:
             known = self.found[key] = (made_of, make())
         return known[1]
 
+    def if_finite(self, values: Tensors) -> dict[str, Tensor]:
+        """The values of diagnostics, name → (K,) in float64; NaN for each run that has a value on the probe that is
+        not finite: shares of units would count these as alive.
+        """
+        passed = self.forward()
+        every = [*passed.before.values(), *passed.hidden.values(), *passed.outputs.values()]
+        finite_K = torch.stack([value.flatten(1).isfinite().all(dim=1) for value in every]).all(dim=0)
+        return {name: value.double().where(finite_K.to(value.device), float("nan")) for name, value in values.items()}
+
     def losses(self, parameters: Tensors | None = None) -> Tensor:
         """The loss of each of the probe's examples alone, (K, B), by these parameters or the pack's own."""
         batch = self.probe if self.factor is None else {**self.probe, "factor": self.factor}

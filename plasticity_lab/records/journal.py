@@ -86,7 +86,8 @@ class Journal:
         self._epoch, self._inside = chunk.epoch, not chunk.ends_epoch
         if chunk.ends_epoch:
             means = {name: mean.take() for name, mean in self._means["epoch"].items()}
-            self._last = {name: (values if name in self._values else means)[name] for name in self._last}
+            of_task = {**means, **values, **rows.of_task}
+            self._last = {name: of_task[name] for name in self._last}
             self._append("epoch", chunk.task, chunk.marks, {"mean": means, "value": values})
 
     def add_task(self, task: Task, evaluation: Evaluation) -> None:

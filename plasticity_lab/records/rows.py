@@ -69,11 +69,14 @@ class Rows:
 
     updates: measure → (S, K), a mean over the examples of each update; S may be 0, and may differ from the chunk's
     steps. episodes: None for an agent without episodes. values: measure → (K,), for the epoch that the chunk ends.
+    of_task: values that the task's row repeats instead of those of its last epoch, if they differ: measured without the
+    epoch's perturbation.
     """
 
     updates: Mapping[str, NDArray[np.float64]]
     episodes: Episodes | None = None
     values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    of_task: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
 Evaluation = Mapping[str, NDArray[Any]]

@@ -99,7 +99,7 @@ def observed(store: Store, run: str, diagnostics: Mapping[str, Diagnostic], reso
         view = _with_kept(learner.view(task), _kept(store, record, position), position)
         at_tasks[position] = {}
         for name, each in applied.items():
-            values = each.look(replace(view, state=states[name])) if view.probe else {}
+            values = view.if_finite(each.look(replace(view, state=states[name]))) if view.probe else {}
             at_tasks[position] |= {column: value.double().item() for column, value in values.items()}
     return Observed(columns, at_tasks)
 

@@ -71,6 +71,17 @@ def test_each_familys_criterion(name, settings, before, dead):
     assert dead_pairs(activation, shape, h).flatten().int().tolist() == dead
 
 
+@pytest.mark.parametrize("name", [name for name in choices("activation") if name != "deep_fourier"])
+def test_a_layer_that_gives_zero_everywhere_is_wholly_dead(name):
+    activation = built(name)
+    shape = {key: torch.tensor([value] * 2) for key, value in activation.on_run_axis().items()}
+    h = torch.zeros(2, 4, 3)
+    h[1, 2, 1] = 0.5
+    dead = dead_pairs(activation, shape, h)
+    assert dead[0].all()
+    assert not dead[1, 2, 1]
+
+
 def test_of_units_that_pass_on_several_values():
     """CReLU passes z on and −z: one of both is always zero, and a unit is dead if both always are. Sines never die."""
     activations = [built("crelu")]
@@ -113,3 +124,13 @@ def test_every_activation_has_a_share_for_each_place(name):
     )
     assert found.keys() == {column.name for column in DeadUnits().columns(model.units)}
     assert all(((0 <= value) & (value <= 1)).all() for value in found.values())
+
+
+def test_a_run_with_values_that_are_not_finite_has_no_number():
+    activations = [built("tanh")] * 2
+    model = classifier(MLP(depth=2, width=4), activations, (1, 1, 4), 2)
+    parameters = model.start([0, 1], torch.device("cpu"))
+    parameters["hidden2.bias"][1, 0, 0] = float("nan")
+    view = view_of(model, parameters, torch.ones(2, 4, 4), activations)
+    found = view.if_finite(DeadUnits().look(view))
+    assert all(value.isfinite().tolist() == [True, False] for value in found.values())

@@ -1,13 +1,16 @@
 """What diagnostics are shown, and what they may not do; that looking changes nothing, test_all.py says."""
 
+import numpy as np
 import pytest
 import torch
 
 from plasticity_lab.diagnostics.diagnostic import Diagnostic, columns_of, of_epochs
+from plasticity_lab.diagnostics.dormant_units import DormantUnits
+from plasticity_lab.diagnostics.saturated import Saturated
 from plasticity_lab.errors import ConfigError, OwnClassError
 from plasticity_lab.records.measures import Column, Measure
 from tests.agents.ppo.packs import BOTH, there_are
-from tests.helpers.looked_at import looked_at
+from tests.helpers.looked_at import column, looked_at
 from tests.helpers.sweeps import runs_of
 
 SPLIT = ("benchmark=split_digits", "schedule=smoke", "benchmark.tasks=2")
@@ -47,6 +50,23 @@ def test_the_probe_is_fixed_for_a_task_and_the_held_out_images_are_the_tasks():
     assert x.shape == (2, 40, 64)
     assert labels.shape == (2, 40)
     assert all(view.factor is None for view in views)
+
+
+def test_rows_of_shocked_epochs_are_measured_under_the_factor_and_rows_of_tasks_never():
+    """Every task ends with a shocked epoch. A task's row is the same by epochs, by tasks, and after a stop."""
+    runs = list(runs_of(*DIGITS, "perturbation=shocks", "perturbation.factors=[3]", "perturbation.cycle=2"))
+
+    def numbers(every, **how):
+        members = {"saturated": Saturated(every), "dormant": DormantUnits(every, tau=0.5)}
+        (own,) = looked_at(runs, members, **how)
+        return own
+
+    by_epochs, by_tasks, stopped = numbers(1), numbers("task"), numbers(1, stops=[4])
+    for name in ("saturated", "dormant_units"):
+        epochs, tasks = column(by_epochs, name, "epoch"), column(by_epochs, name, "task")
+        assert (tasks != epochs[1::2]).any()
+        assert np.array_equal(tasks, column(by_tasks, name, "task"))
+        assert np.array_equal(tasks, column(stopped, name, "task"))
 
 
 def test_of_ppo_the_probe_is_the_last_rollouts():

@@ -6,6 +6,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from plasticity_lab.diagnostics.curvature import Curvature
+from plasticity_lab.diagnostics.dead_units import DeadUnits
 from plasticity_lab.diagnostics.of_module import OF_ONE_MOMENT, measure
 from plasticity_lab.errors import ConfigError, InputError
 from tests.diagnostics.test_gradient_set import NETWORKS, shown
@@ -67,3 +68,30 @@ def test_of_modules_with_other_activations(activation):
     found = measure(module, [(torch.randn(8, 4), torch.randint(0, 3, (8,)))])
     assert found["slope_min"] == 0.25 if isinstance(activation, nn.PReLU) else "slope_min" not in found
     assert {"srank", "lambda_max", "gradient_snr", "saturated_1"} <= found.keys()
+
+
+@pytest.mark.parametrize(
+    ("module", "lowest"), [(nn.SELU(), -1.0507009873554804 * 1.6732632423543772), (nn.CELU(2.0), -2.0)]
+)
+def test_dead_units_of_an_exponential_tail_are_those_near_its_lower_bound(module, lowest):
+    """As in a run: one unit is within 0.02 of the bound on every example, one just above, one is positive."""
+    tail = -2.0 if isinstance(module, nn.CELU) else -1.0  # CELU: α (exp(x / α) − 1)
+    near, above = (float(torch.log(torch.tensor(share))) * -tail for share in (0.01 / -lowest, 0.03 / -lowest))
+    first = nn.Linear(1, 3)
+    first.weight.data, first.bias.data = torch.zeros(3, 1), torch.tensor([near, above, 1.0])
+    data = [(torch.ones(4, 1), torch.zeros(4, dtype=torch.int64))]
+    found = measure(nn.Sequential(first, module, nn.Linear(3, 2)), data, [DeadUnits()])
+    assert found["dead_units"] == pytest.approx(1 / 3)
+
+
+def test_a_module_with_values_that_are_not_finite_has_no_number():
+    data = [(torch.ones(4, 2), torch.zeros(4, dtype=torch.int64))]
+    module = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2))
+    module[0].bias.data[1] = float("nan")
+    with pytest.raises(InputError, match="8 of 8 values of the module's outputs"):
+        measure(module, data, [DeadUnits()])
+    module[0].bias.data[1] = float("inf")
+    hidden = nn.Sequential(module[0], nn.ReLU(), nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 2))
+    hidden[2].weight.data.fill_(-1.0)  # −∞ becomes 0 behind the second
+    with pytest.raises(InputError, match="4 of 12 values of the activations of 1"):
+        measure(hidden, data, [DeadUnits()])
