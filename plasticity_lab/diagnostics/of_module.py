@@ -7,15 +7,13 @@ found = measure(module, loader)  # column → number, as docs/diagnostics.md has
 Legend: B examples, O outputs.
 """
 
-import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from plasticity_lab.diagnostics.curvature import Curvature
 from plasticity_lab.diagnostics.dead_units import DeadUnits
@@ -27,6 +25,7 @@ from plasticity_lab.diagnostics.gradient_noise import GradientNoise
 from plasticity_lab.diagnostics.gradient_rank import GradientRank
 from plasticity_lab.diagnostics.grama import GraMa
 from plasticity_lab.diagnostics.learned_slopes import LearnedSlopes
+from plasticity_lab.diagnostics.module_loss import Loss, close, each_cross_entropy, loss_of_each
 from plasticity_lab.diagnostics.module_network import ModuleNetwork
 from plasticity_lab.diagnostics.negative_slope import NegativeSlope
 from plasticity_lab.diagnostics.saturated import Saturated
@@ -35,26 +34,9 @@ from plasticity_lab.diagnostics.zero_gradient_units import ZeroGradientUnits
 from plasticity_lab.errors import InputError
 from plasticity_lab.networks.model import Model
 
-Loss = Callable[[Tensor, Tensor], Tensor]
-"""(outputs (B, O), targets (B, ...)) → the loss of each example, (B,)."""
-RIGHT = "loss=lambda outputs, targets: (outputs - targets).square().mean(dim=1)"
-"""A loss of each example, for messages."""
-TOLERANCE = 1e-3
-"""The largest rounding error in float32, as a share of the largest value: a GPU may round to TF32."""
 OF_ONE_MOMENT = (DeadUnits, DormantUnits, DuplicateUnits, Saturated, NegativeSlope, FeatureRank, LearnedSlopes, GraMa,
                  ZeroGradientUnits, GradientNoise, GradientRank, Curvature)  # fmt: skip
 """Diagnostics that need no earlier measurement."""
-
-
-def each_cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
-    """The cross entropy of each example, (B,).  Raises InputError for other targets than labels, or a single output."""
-    if labels.is_floating_point():
-        raise InputError(
-            "The targets are floats, and the default loss is the cross entropy of whole-number labels. Give the loss "
-            f"that fits, for example {RIGHT}, or loss=nn.CrossEntropyLoss() if the targets are probabilities."
-        )
-    _check_classes(outputs)
-    return cross_entropy(outputs, labels.long(), reduction="none")
 
 
 def measure(
@@ -223,91 +205,3 @@ def _check_calls(module: nn.Module, network: ModuleNetwork, view: View) -> None:
         total = view.losses({**view.parameters, **own}).sum()
         if total.requires_grad and torch.autograd.grad(total, [*own.values()], allow_unused=True)[0] is not None:
             raise InputError(f"The weights of {name} are used without a call of it; diagnostics need the call.")
-
-
-def loss_of_each(loss: Loss, outputs: Tensor, targets: Tensor) -> Loss:
-    """The loss as a function of each example, (B,), checked against the given one on these outputs and targets.
-
-    A loss of torch.nn that adds up or averages is used without its reduction: the mean over the examples equals the
-    given loss with reduction="mean". Raises InputError for any other loss that gives no number for each example, or
-    one that depends on the other examples.
-    """
-    if isinstance(loss, nn.CrossEntropyLoss):
-        _check_classes(outputs)
-        _check_probabilities(outputs, targets)
-    reduction = getattr(loss, "reduction", "none")
-    each = cast(Loss, _without_reduction(cast(nn.Module, loss), outputs, targets)) if reduction != "none" else loss
-    found = called(each, outputs, targets)
-    examples = len(outputs)
-    if found.shape != (examples,):
-        raise InputError(
-            f"The loss gives values of shape {tuple(found.shape)} for {examples} examples; it must give one for each, "
-            f"({examples},), for example {RIGHT}, or nn.CrossEntropyLoss()."
-        )
-    half = examples // 2
-    if not close(called(each, outputs[:half], targets[:half]), found[:half]):
-        raise InputError(f"The loss of an example depends on the other examples; it must not, as in {RIGHT}.")
-    return each
-
-
-def close(ours: Tensor, theirs: Tensor) -> bool:
-    """Whether two tensors are equal up to rounding."""
-    if ours.shape != theirs.shape:
-        return False
-    finite = theirs[theirs.isfinite()].abs()
-    most = finite.max().item() if len(finite) else 0.0
-    share = TOLERANCE if theirs.dtype == torch.float32 else 1e-9
-    return torch.allclose(ours, theirs, rtol=share, atol=share * most, equal_nan=True)
-
-
-def called(loss: Loss, outputs: Tensor, targets: Tensor) -> Tensor:
-    """The loss, without a gradient.  Raises InputError if it fails."""
-    try:
-        with torch.no_grad():
-            found = loss(outputs, targets)
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(f"The loss fails on the module's outputs and the targets: {error}") from error
-    if not isinstance(found, Tensor):
-        raise InputError(f"The loss gives a {type(found).__name__}; it must give a tensor, one value for each example.")
-    return found
-
-
-def _without_reduction(loss: nn.Module, outputs: Tensor, targets: Tensor) -> Loss:
-    """The loss without its reduction. Raises InputError if the given loss is not the mean or sum of its examples'
-    losses.
-    """
-    bare = copy.copy(loss)
-    bare.reduction = "none"  # pyright: ignore[reportArgumentType]
-
-    def each(outputs: Tensor, targets: Tensor) -> Tensor:
-        found = bare(outputs, targets)
-        return found.flatten(1).mean(dim=1) if found.dim() > 1 and found.shape == outputs.shape else found
-
-    values, given = called(each, outputs, targets).flatten(), called(cast(Loss, loss), outputs, targets)
-    total = values.mean() if loss.reduction == "mean" else values.sum()
-    if not close(total, given):
-        raise InputError(
-            f"{type(loss).__name__} with reduction={loss.reduction!r} is not the {loss.reduction} over the examples of "
-            f"one number for each; give a function of each example, as {RIGHT}."
-        )
-    return each
-
-
-def _check_classes(outputs: Tensor) -> None:
-    if outputs.dim() < 2 or outputs.shape[1] < 2:
-        raise InputError(
-            f"The outputs have shape {tuple(outputs.shape)}, and cross entropy needs two classes or more; give another "
-            "loss, for example loss=nn.BCEWithLogitsLoss() for one output of two classes, or loss=nn.MSELoss()."
-        )
-
-
-def _check_probabilities(outputs: Tensor, targets: Tensor) -> None:
-    if targets.is_floating_point() and targets.shape == outputs.shape:
-        sums = targets.sum(dim=1)
-        if not (bool((targets >= 0).all()) and close(sums, torch.ones_like(sums))):
-            raise InputError(
-                "Float targets of a cross entropy must be probabilities, rows that add up to 1; these are not. Give "
-                f"another loss, for example {RIGHT}."
-            )

@@ -69,7 +69,7 @@ class Rows:
 
     updates: measure → (S, K), a mean over the examples of each update; S may be 0, and may differ from the chunk's
     steps. episodes: None for an agent without episodes. values: measure → (K,), for the epoch that the chunk ends.
-    of_task: values that the task's row repeats instead of those of its last epoch, if they differ: measured without the
+    of_task: values for the task's row if they differ from the values of its last epoch: measured without the
     epoch's perturbation.
     """
 
