@@ -55,6 +55,24 @@ def test_too_few_products_are_seen_in_the_residual():
     assert found.iterations == 4
 
 
+def test_a_small_eigenvalue_is_found_beside_one_a_billion_times_larger():
+    """The vectors of the basis must stay orthogonal to the last digit, or the large one takes part again."""
+    matrix = symmetric(np.r_[np.linspace(0, 1e-3, N - 1), -1e6], 1)
+    start = torch.randn(1, N, generator=torch.Generator().manual_seed(9), dtype=torch.float64)
+    (found,) = largest_eigenvalues(lambda v: v @ matrix, start, most=N, tolerance=1e-13)
+    assert found.value == pytest.approx(1e-3, rel=1e-6)
+    assert found.residual < 1e-7
+
+
+def test_a_start_near_another_eigenvector_is_left():
+    values = np.r_[np.linspace(0, 1, N - 1), 50]
+    turn = torch.linalg.eigh(symmetric(values, 1)).eigenvectors
+    noise = torch.randn(N, generator=torch.Generator().manual_seed(9), dtype=torch.float64)
+    matrix = symmetric(values, 1)
+    (found,) = largest_eigenvalues(lambda v: v @ matrix, (turn[:, 30] + 1e-6 * noise).view(1, -1), 60, 1e-3)
+    assert found.value == pytest.approx(50, rel=1e-3)
+
+
 def test_what_is_not_finite_is_not_searched_on():
     asked = []
 

@@ -36,10 +36,10 @@ NETWORKS = {
 ROOM = {"dtype": torch.float64}
 
 
-def shown(network="mlp", activation="tanh", runs=2, examples=8):
+def shown(network="mlp", activation="tanh", runs=2, examples=8, **settings):
     """A classifier of three classes with weights and probe in float64."""
     made, image = NETWORKS[network]
-    activations = [built(activation)] * runs
+    activations = [built(activation, **settings)] * runs
     model, draw = classifier(made, activations, image, 3), torch.Generator().manual_seed(0)
     parameters = {name: value.double() for name, value in model.start(range(runs), torch.device("cpu")).items()}
     probe = {
