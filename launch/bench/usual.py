@@ -28,6 +28,12 @@ MODULES = {
     "elu": nn.ELU,
     "celu": nn.CELU,
 }
+ADAM_BYTES = 28
+"""Bytes that Adam moves for a parameter: it reads value, gradient and two moments, and writes all but the gradient."""
+STATE_BYTES = 16
+"""Bytes that the state of a parameter takes: value, gradient and two moments."""
+SIZES = {"cpu": (256, 512, 1024), "cuda": (4096, 8192)}
+TRIES = 5
 
 
 def mlp(activation: nn.Module, classes: int) -> nn.Sequential:
@@ -96,14 +102,6 @@ def load_start(model: nn.Module, data: Data) -> None:
         for (weight, bias), module in zip(data.layers.values(), modules, strict=True):
             module.weight.copy_(weight[0].T.reshape(module.weight.shape))
             module.bias.copy_(bias[0])
-
-
-ADAM_BYTES = 28
-"""Bytes that Adam moves for a parameter: it reads value, gradient and two moments, and writes all but the gradient."""
-STATE_BYTES = 16
-"""Bytes that the state of a parameter takes: value, gradient and two moments."""
-SIZES = {"cpu": (256, 512, 1024), "cuda": (4096, 8192)}
-TRIES = 5
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,20 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import code_digest
 
 OK, FAILS, UNKNOWN = "ok", "fails", "unknown"
+LEAST_FREE = 2**30
+"""A store with fewer free bytes counts as full: they are the checkpoints of a few packs."""
+LEAST_FILES = 1000
+"""A store that can take fewer files counts as full."""
+TRIAL_BYTES = 2**25
+"""Bytes that are written and removed: only writing reveals a quota."""
+STAT_SECONDS = 15.0
+"""The longest wait for an answer of the file server."""
+STAMPED_BY_CLIENTS = ("fuseblk", "fuse", "lustre", "sshfs", "9p", "smb2", "cifs")
+"""File systems (by their names in `stat`) with clients that may stamp files by the client's clock."""
+SEEN_SECONDS = 1.0
+"""If the offset is larger, the stamps surely do not come from this machine's clock."""
+NETWORK_SECONDS = 15.0
+INSTEAD = "say tracking=wandb_offline, and upload later with `python -m launch sync`"
 
 
 @dataclass(frozen=True)
@@ -50,22 +64,6 @@ def show(place: str, findings: Sequence[Finding]) -> None:
     print(f"{place}:", flush=True)
     for finding in findings:
         print(f"  {finding.state:<11}  {finding.words}", flush=True)
-
-
-LEAST_FREE = 2**30
-"""A store with fewer free bytes counts as full: they are the checkpoints of a few packs."""
-LEAST_FILES = 1000
-"""A store that can take fewer files counts as full."""
-TRIAL_BYTES = 2**25
-"""Bytes that are written and removed: only writing reveals a quota."""
-STAT_SECONDS = 15.0
-"""The longest wait for an answer of the file server."""
-STAMPED_BY_CLIENTS = ("fuseblk", "fuse", "lustre", "sshfs", "9p", "smb2", "cifs")
-"""File systems (by their names in `stat`) with clients that may stamp files by the client's clock."""
-SEEN_SECONDS = 1.0
-"""If the offset is larger, the stamps surely do not come from this machine's clock."""
-NETWORK_SECONDS = 15.0
-INSTEAD = "say tracking=wandb_offline, and upload later with `python -m launch sync`"
 
 
 def of_store(store: Store, lease_seconds: float) -> list[Finding]:

@@ -46,6 +46,10 @@ from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
+MINUTES = 10
+"""The time limit of the job: short ones fit into gaps of the queue."""
+FROM_HERE, FROM_NODE = "written_here", "written_on_a_node"
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -103,11 +107,6 @@ def _of_time(longest: Pack, parameters: Mapping[str, Any]) -> Finding:
         may = f"and may start {counted(starts, 'time')}; raise hydra.launcher.timeout_min or max_num_timeout"
         return Finding(FAILS, f"{words} {may}.")
     return Finding(OK, f"{words}{'' if needed == 1 else f'; it goes on in {needed:,} jobs in turn'}.")
-
-
-MINUTES = 10
-"""The time limit of the job: short ones fit into gaps of the queue."""
-FROM_HERE, FROM_NODE = "written_here", "written_on_a_node"
 
 
 @dataclass(frozen=True)

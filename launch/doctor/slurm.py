@@ -20,6 +20,12 @@ _ACCOUNTS = {"associations", "limits", "qos", "safe", "all"}
 """With one of these words in AccountingStorageEnforce, Slurm refuses other users' accounts."""
 _QOS, _LIMITS = {"qos", "all"}, {"limits", "safe", "all"}
 """The corresponding words for the quality of service, and for time limits."""
+_COLUMNS = "%P|%a|%l|%D|%T|%c|%m|%f|%G"
+_OUT_OF_USE = {"down", "drained", "draining", "drng", "drain", "error", "fail", "failing", "inval", "maint", "unknown"}
+"""Nodes in these states start no job until an administrator has seen to them."""
+_FEATURE = re.compile(r"[\w.-]+")
+"""A constraint that names one feature; only sbatch checks other constraints."""
+_GPU_TYPE = re.compile(r"\bgpu:([A-Za-z][\w.-]*)")
 
 
 def of_slurm(parameters: Mapping[str, Any]) -> list[Finding]:
@@ -103,14 +109,6 @@ def _rows(*question: str) -> list[list[str]]:
     """The answer of sacctmgr, a list for each row.  question: its last word names the columns.  Raises SlurmError."""
     answer = cluster.ask("sacctmgr", "--noheader", "--parsable2", *question)
     return [row.split("|") for row in answer.splitlines() if row.count("|") == question[-1].count(",")]
-
-
-_COLUMNS = "%P|%a|%l|%D|%T|%c|%m|%f|%G"
-_OUT_OF_USE = {"down", "drained", "draining", "drng", "drain", "error", "fail", "failing", "inval", "maint", "unknown"}
-"""Nodes in these states start no job until an administrator has seen to them."""
-_FEATURE = re.compile(r"[\w.-]+")
-"""A constraint that names one feature; only sbatch checks other constraints."""
-_GPU_TYPE = re.compile(r"\bgpu:([A-Za-z][\w.-]*)")
 
 
 @dataclass(frozen=True)

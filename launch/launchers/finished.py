@@ -30,6 +30,13 @@ from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
+_READERS: dict[str, Callable[[Store, str], Any]] = {
+    "done": read_ending,
+    "packs": read_progress,
+    "tracked": read_marks,
+}
+"""Folder of the store → the function that reads a pack's file in it."""
+
 
 class SweepFailed(PlasticityError):
     """Some runs of a sweep failed, or its workers ended before the sweep did."""
@@ -160,14 +167,6 @@ def _numbers(record: Mapping[str, Any]) -> list[str]:
             numbers.append(f"{title} {measure.scale * value:,.1f} {measure.unit}".rstrip())
     tasks = some_tasks(summary)
     return numbers + ([f"means over {over_tasks([tasks])} tasks with an ended episode"] if tasks else [])
-
-
-_READERS: dict[str, Callable[[Store, str], Any]] = {
-    "done": read_ending,
-    "packs": read_progress,
-    "tracked": read_marks,
-}
-"""Folder of the store → the function that reads a pack's file in it."""
 
 
 def damaged_files(store: Store, packs: Iterable[str]) -> list[DamagedFile]:

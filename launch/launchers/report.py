@@ -12,7 +12,7 @@ from launch.plan.first_compiling import first_compiling
 from launch.plan.table import print_plan, training_seconds
 from launch.wording import counted, in_time, say
 from plasticity_lab.records.index_files import Digests
-from plasticity_lab.records.kinds import goes_on, is_cpu, sort_of
+from plasticity_lab.records.kinds import is_cpu, sort_of
 from plasticity_lab.records.plan import Pack, read_plan
 from plasticity_lab.records.provenance import CHECKOUT, why_no_commit
 from plasticity_lab.records.record import STATUSES, add_asked_as
@@ -110,7 +110,7 @@ def _kinds_elsewhere(ready: Prepared, pack: Pack) -> set[str]:
     """The kind of device that can continue a pack; empty if workers of this command can continue it."""
     binding, here = binding_of(ready.store, pack), ready.resources.kind
     if binding is not None:
-        return set() if goes_on(binding.kind, here) else {binding.kind}
+        return {binding.kind} - {here}
     return set() if sort_of(pack.kind) == sort_of(here) else {pack.kind}
 
 

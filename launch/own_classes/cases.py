@@ -27,6 +27,9 @@ from plasticity_lab.stacking.run_axis import on_run_axis
 
 _DATA = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 OTHER_PROCESS: str = _DATA["whys"]["other_process"]
+RUNS, ROWS = 30, 12
+"""ROWS is a multiple of 4, as in stored batches; with the odd width of a small network the last vector is incomplete.
+"""
 
 
 @dataclass(frozen=True)
@@ -61,11 +64,6 @@ def of_extremes(tiny: Tiny) -> list[Case]:
         cases.append(_case(f"in a pack after a run with {words}", [extreme, 1], "first"))
         cases.append(_case(f"in a pack before a run with {words}", [1, extreme], "first"))
     return cases
-
-
-RUNS, ROWS = 30, 12
-"""ROWS is a multiple of 4, as in stored batches; with the odd width of a small network the last vector is incomplete.
-"""
 
 
 def depends_on_place(own: OwnClass, tiny: Tiny, learner: Learner) -> Fault | None:

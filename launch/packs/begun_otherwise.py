@@ -18,7 +18,7 @@ from launch.runs.groups import COMPONENTS, DIAGNOSTICS
 from launch.wording import counted, some
 from plasticity_lab.records.checkpoint import latest_epoch, load_checkpoint
 from plasticity_lab.records.damage import read_undamaged, write_mapping
-from plasticity_lab.records.kinds import goes_on, sort_of
+from plasticity_lab.records.kinds import sort_of
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
@@ -176,7 +176,7 @@ def _to_train_anew(
     for pack in packs:
         binding = binding_of(store, pack)
         if binding is not None:
-            continues = goes_on(binding.kind, kind) if known else sort_of(binding.kind) == sort_of(kind)
+            continues = binding.kind == kind or (not known and sort_of(binding.kind) == sort_of(kind))
             others |= {} if continues else {pack.id: binding}
     lost = without_workers(store, packs, others, lease_seconds)
     return {

@@ -27,6 +27,10 @@ Their measured anonymous memory is 180 and 235 MiB."""
 WORKERS_A_CORE, FEWEST_WORKERS = 4, 16
 """The limit on a machine's workers: a number for each core, since packs may wait for data or a GPU; at least
 FEWEST_WORKERS on any machine."""
+FOLDER = "TORCHINDUCTOR_CACHE_DIR"
+"""The environment variable that names torch's folder for compiled code."""
+TRIAL = '#include <cmath>\nextern "C" double trial(double x) { return std::exp(x); }\n'
+TRIAL_SECONDS = 60
 
 
 def devices(setting: str) -> list[str]:
@@ -108,12 +112,6 @@ def most_workers() -> int:
 
 def _physical() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-FOLDER = "TORCHINDUCTOR_CACHE_DIR"
-"""The environment variable that names torch's folder for compiled code."""
-TRIAL = '#include <cmath>\nextern "C" double trial(double x) { return std::exp(x); }\n'
-TRIAL_SECONDS = 60
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,12 @@ NUMBERS = tuple(Numbers.model_fields)
 
 Choice = tuple[str, str]
 """The choice of a group, and the benchmark's, which decides what `auto` means."""
+OptionOf = Callable[[str, str], Option]
+"""(group, name) → the option."""
+Values = Mapping[str, Sequence[Any]]
+"""Dotted name of a setting → the values given."""
+Member = tuple[Option, tuple[Option, ...]]
+"""An option that is no set, and the sets that led to it, the innermost last."""
 
 
 @dataclass(frozen=True)
@@ -226,16 +232,6 @@ def _settings(option: Option) -> list[str]:
         return settings_of(option.target)
     of_group = {key.partition(".")[2]: needed for key, needed in ADJUSTABLE.items() if group_of(key) == option.group}
     return [name for name, needed in of_group.items() if getattr(option.extras, needed) is not None]
-
-
-OptionOf = Callable[[str, str], Option]
-"""(group, name) → the option."""
-Values = Mapping[str, Sequence[Any]]
-"""Dotted name of a setting → the values given."""
-
-
-Member = tuple[Option, tuple[Option, ...]]
-"""An option that is no set, and the sets that led to it, the innermost last."""
 
 
 def spread(group: str, choice: str, said: Values, option_of: OptionOf) -> tuple[str, dict[str, Sequence[Any]]]:

@@ -34,6 +34,10 @@ ASKS = 20
 """The most proposals per wanted trial. A sampler that has seen the best values repeats them."""
 MOST = 10_000
 """The most combinations to try if the sampler repeats itself. Several may be the same function."""
+PARTS = 10
+"""A run is compared after each of its parts but the last; a part is a tenth of its tasks, or one task."""
+FEWEST = 5
+"""The least number of earlier runs for a median, as in Optuna (`n_startup_trials`)."""
 
 
 def new_trials(
@@ -117,12 +121,6 @@ def _to_optuna(values: Range | Sequence[Any], tried: Any) -> Any:
     if isinstance(values, Range):
         return tried
     return [repr(value) for value in values].index(repr(tried))  # repr distinguishes 1, 1.0 and true
-
-
-PARTS = 10
-"""A run is compared after each of its parts but the last; a part is a tenth of its tasks, or one task."""
-FEWEST = 5
-"""The least number of earlier runs for a median, as in Optuna (`n_startup_trials`)."""
 
 
 class Medians:

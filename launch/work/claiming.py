@@ -46,7 +46,7 @@ from plasticity_lab.errors import StoreError
 from plasticity_lab.kernels.build import missing
 from plasticity_lab.records.checkpoint import latest_epoch
 from plasticity_lab.records.damage import DamagedFile, OldFormat
-from plasticity_lab.records.kinds import goes_on, sort_of
+from plasticity_lab.records.kinds import sort_of
 from plasticity_lab.records.plan import OtherFormat, Pack, Plan, read_plan
 from plasticity_lab.records.store import Store
 from plasticity_lab.waits import waiting
@@ -164,17 +164,13 @@ class Claiming:
     def takes(self, pack: Pack) -> bool:
         """Whether this worker may train a pack that is free: it is not bound, or bound to the worker's kind.
 
-        Earlier versions did not store every kind. A pack without a kind continues on any device that can compute its
-        mode.
-        Raises StoreError.
+        Its mode must be one that can be computed here.  Raises StoreError.
         """
         bound = self._binding(pack)
         if bound is None or not self.is_of_sort(pack):
             return self.is_of_sort(pack)
-        if bound.mode == "eager":
-            return goes_on(bound.kind, self.kind)
-        computed = not_compiled_here() is None and not (bound.mode == "kernels" and missing() is not None)
-        return goes_on(bound.kind, self.kind) and computed
+        compiles = not_compiled_here() is None and not (bound.mode == "kernels" and missing() is not None)
+        return bound.kind == self.kind and (bound.mode == "eager" or compiles)
 
     def nobody_trains(self, packs: Collection[str]) -> bool:
         """Whether all packs wait for packs of other plans that no worker holds.  Raises StoreError."""

@@ -26,7 +26,6 @@ from plasticity_lab.errors import HelperLost
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.journal import Journal
-from plasticity_lab.records.kinds import goes_on
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.provenance import provenance, utc_now
 from plasticity_lab.records.stopping import rules_of, stop_worse
@@ -108,7 +107,7 @@ class Session:
     def resume(self, processes: Processes) -> None:
         """Builds stream, learner and journal, and loads the checkpoint, if one can go on here."""
         checkpoint = self.patience.until_done("checkpoint", lambda: load_checkpoint(self.store, self.pack.id))
-        if checkpoint is not None and not goes_on(checkpoint["kind"], self.pack.kind):
+        if checkpoint is not None and checkpoint["kind"] != self.pack.kind:
             checkpoint = None
         if checkpoint is not None:
             self.pack = replace(self.pack, mode=checkpoint["mode"])

@@ -24,6 +24,20 @@ PATIENCE_SECONDS = 60.0
 _LIMIT = re.compile(r"(?:(?:(?P<days>\d+)-)?(?P<hours>\d+):)?(?P<minutes>\d+):(?P<seconds>\d+)")
 _BOUND = re.compile(r"<[0-9a-f]{12}>")
 """The separator between columns. Each query draws a random one, so that no job's text can contain it."""
+RUNNING = frozenset({"RUNNING", "RESIZING", "SIGNALING"})
+_ENDING = frozenset({"COMPLETING", "STAGE_OUT"})
+"""The states of jobs with ended workers that Slurm has not cleaned up yet."""
+_WORDS = yaml.safe_load(Path(__file__).with_name("job_states.yaml").read_text(encoding="utf-8"))
+ENDED: Mapping[str, str] = _WORDS["ended"]
+"""State → words, for jobs that are over."""
+_WAITING: Mapping[str, str] = _WORDS["waiting"]
+_HELD_STATES = ("REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
+_NEVER = "and will never start"
+_SIGNALS = {number.value: number.name for number in signal.Signals}
+NO_LOG = 53  # Slurm's signal number for a job with an output file that Slurm could not open
+QUEUE_COLUMNS = ("%i", "%T", "%r", "%N")
+"""The columns of squeue for `JobState.reported`."""
+ACCOUNTING_COLUMNS = ("JobID", "State", "ExitCode", "NodeList")
 
 
 class SlurmError(PlasticityError):
@@ -140,22 +154,6 @@ def ask(*command: str, patience: float = PATIENCE_SECONDS) -> str:
         words = _BOUND.sub("|", " ".join(answer.stderr.split())) or f"exit status {answer.returncode}"
         raise SlurmError(f"`{shown}` failed: {words}")
     return answer.stdout
-
-
-RUNNING = frozenset({"RUNNING", "RESIZING", "SIGNALING"})
-_ENDING = frozenset({"COMPLETING", "STAGE_OUT"})
-"""The states of jobs with ended workers that Slurm has not cleaned up yet."""
-_WORDS = yaml.safe_load(Path(__file__).with_name("job_states.yaml").read_text(encoding="utf-8"))
-ENDED: Mapping[str, str] = _WORDS["ended"]
-"""State → words, for jobs that are over."""
-_WAITING: Mapping[str, str] = _WORDS["waiting"]
-_HELD_STATES = ("REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
-_NEVER = "and will never start"
-_SIGNALS = {number.value: number.name for number in signal.Signals}
-NO_LOG = 53  # Slurm's signal number for a job with an output file that Slurm could not open
-QUEUE_COLUMNS = ("%i", "%T", "%r", "%N")
-"""The columns of squeue for `JobState.reported`."""
-ACCOUNTING_COLUMNS = ("JobID", "State", "ExitCode", "NodeList")
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ EARLIER = "api.wandb.ai"
 HOW_TO_CONFIGURE = "`wandb login` stores one, or the environment variable WANDB_API_KEY gives one"
 SILENT = "WANDB_SILENT"
 """Set by the laboratory itself."""
+_FORBIDDEN = "/\\#?%:"
+"""Characters that W&B does not allow in the name of a project."""
 
 
 def is_heeded(name: str) -> bool:
@@ -104,10 +106,6 @@ def server() -> str:
     except (OSError, configparser.Error, UnicodeDecodeError):
         return CLOUD
     return settings.get("default", "base_url", fallback=CLOUD)
-
-
-_FORBIDDEN = "/\\#?%:"
-"""Characters that W&B does not allow in the name of a project."""
 
 
 def check_tracking(tracking: TrackingSettings) -> None:

@@ -11,7 +11,7 @@ import torch
 
 from launch.plan.device import kind_of
 from launch.plan.fingerprint import fingerprint
-from plasticity_lab.records.kinds import instructions_of, is_exact
+from plasticity_lab.records.kinds import instructions_of
 
 pytestmark = pytest.mark.sample(1)
 
@@ -33,7 +33,7 @@ def said_by(words, **environment):
 
 def test_every_process_of_a_machine_finds_the_same_with_any_number_of_threads():
     here = kind_of("cpu")
-    assert is_exact(here)
+    assert instructions_of(here) is not None
     assert said_by(KIND, OMP_NUM_THREADS="3") == here
     threads = torch.get_num_threads()
     fingerprint.cache_clear()

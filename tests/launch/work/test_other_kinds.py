@@ -9,12 +9,11 @@ from launch.launchers.prepare import prepared
 from launch.packs.begun_otherwise import Binding, binding_of, write_binding, written_binding
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
-from launch.packs.sweep import state_of
 from launch.plan.calibration import write_calibration
 from launch.plan.speed import AVX2
 from launch.work import claiming, training, worker
-from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
-from plasticity_lab.records.plan import read_plan, write_plan
+from plasticity_lab.records.checkpoint import load_checkpoint
+from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.record import read_record
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, never, planned, resolved, runs_of, trained, work
 
@@ -169,34 +168,3 @@ def test_its_own_kind_goes_on_bit_for_bit(store, begun, on, undisturbed):
     assert [each["status"] for each in ended_packs(store)] == ["done"]
     assert not any("parts" in made for made in provenances(store, begun))
     assert all_kept(store, runs_of(*WORDS)) == undisturbed(*WORDS)
-
-
-@pytest.mark.parametrize("kind", ["cpu", "cpu-avx512"])
-@pytest.mark.parametrize("knows_code", [True, False])
-def test_what_an_earlier_version_began_goes_on_once_and_is_marked(store, on, caplog, kind, knows_code):
-    plan = trained(store, *WORDS, stop=after_looks(4))
-    (pack,) = plan.packs
-    content = load_checkpoint(store, pack.id)
-    content["parts"] = [{name: value for name, value in part.items() if name != "kind"} for part in content["parts"]]
-    if not knows_code:
-        del content["parts"]
-    save_checkpoint(store, pack.id, 0, content | {"kind": kind})
-    store.binding(pack.id).unlink()
-    write_plan(store, replace(plan, packs=[replace(pack, kind=kind)]))
-    again = planned(store, *WORDS)
-    assert [each.id for each in again.packs] == [pack.id]
-    work(store, again.sweep, "cpu", after_looks(2))
-    assert binding_of(store, pack).kind == HERE
-    assert "mixed_kind" in state_of(store, read_plan(store, again.sweep)).flagged
-    on(THERE)
-    assert work(store, again.sweep, "cpu", never, patience=0.1, may_come=lambda: True)
-    assert read_record(store, plan.asked[0]) is None, "from now on it is bound"
-    on(HERE)
-    assert work(store, again.sweep, "cpu", never)
-    for run in plan.asked:
-        record = read_record(store, run)
-        assert record["flags"]["mixed_kind"]
-        assert record["flags"].get("mixed_code", False) is not knows_code
-        assert [part.get("kind") for part in record["provenance"]["parts"]] == [None, HERE]
-        assert record["provenance"]["device"] == HERE
-    assert any("another kind of device" in each.getMessage() for each in caplog.records)
