@@ -4,9 +4,9 @@ import importlib.util
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 
 from launch.bench.choices import Choices
 from launch.bench.usual import Limits, Usual, Work, limits_of, work_of
@@ -204,43 +204,40 @@ def _heads(network: str, choices: Choices) -> Comparison:
 @contextmanager
 def _workers(workload: Workload, width: int, mode: str, bursts: int) -> Iterator[list[Contender]]:
     """Two contenders: one worker process, and two at once. Each process trains a pack, `bursts` bursts at a time."""
-    context = multiprocessing.get_context("spawn")
-    lines, processes = [], []
-    for _ in range(2):
-        ours, theirs = context.Pipe()
-        lines.append(ours)
-        processes.append(context.Process(target=_serve, args=(theirs, workload, width, mode, bursts), daemon=True))
-        processes[-1].start()
-    used = 0.0
+    context, of_worker, used = multiprocessing.get_context("spawn"), (workload, width, mode), 0.0
+    with (
+        ProcessPoolExecutor(1, context, _begin, of_worker) as one,
+        ProcessPoolExecutor(1, context, _begin, of_worker) as two,
+    ):
 
-    def burst(workers: int) -> None:
-        nonlocal used
-        for line in lines[:workers]:
-            line.send(True)
-        used += sum(line.recv() for line in lines[:workers])
+        def burst(*workers: ProcessPoolExecutor) -> None:
+            nonlocal used
+            trained = [worker.submit(_train, bursts) for worker in workers]
+            used += sum(seconds.result() for seconds in trained)
 
-    facts = {"network": workload.network, "activation": workload.activation, "mode": mode, "width": width}
-    run_steps = bursts * width * workload.burst
-    try:
+        facts = {"network": workload.network, "activation": workload.activation, "mode": mode, "width": width}
+        run_steps = bursts * width * workload.burst
         yield [
-            Contender("one worker process", facts, run_steps, lambda: burst(1), 1, lambda: used),
-            Contender("two worker processes", facts, 2 * run_steps, lambda: burst(2), 2, lambda: used),
+            Contender("one worker process", facts, run_steps, lambda: burst(one), 1, lambda: used),
+            Contender("two worker processes", facts, 2 * run_steps, lambda: burst(one, two), 2, lambda: used),
         ]
-    finally:
-        for line in lines:
-            line.send(False)
-        for process in processes:
-            process.join()
 
 
-def _serve(line: Connection, workload: Workload, width: int, mode: str, bursts: int) -> None:
-    """A worker process: for each True it receives it trains, and returns the CPU seconds."""
+_packs: list[Packed] = []
+"""The pack of a worker process."""
+
+
+def _begin(workload: Workload, width: int, mode: str) -> None:
+    """Begins a worker process."""
     prepare_process()
     if mode == "compiled":
         prepare_compiling()
-    pack = Packed(workload, width, mode, "cpu")
-    while line.recv():
-        start = time.process_time()
-        for _ in range(bursts):
-            pack.burst()
-        line.send(time.process_time() - start)
+    _packs.append(Packed(workload, width, mode, "cpu"))
+
+
+def _train(bursts: int) -> float:
+    """Trains in a worker process, and returns the CPU seconds."""
+    start = time.process_time()
+    for _ in range(bursts):
+        _packs[0].burst()
+    return time.process_time() - start

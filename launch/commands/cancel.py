@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
         jobs, left = _cancel(store, plan.sweep, submissions)
     except cluster.SlurmError as error:
         return _without_slurm(store, plan, submissions, often > 0, error)
-    elsewhere = _elsewhere([each for each in submissions if each.cancellations >= often - 1])
+    elsewhere = _elsewhere([asked for asked in submissions if asked.cancellations >= often - 1])
     faults = _of_others(left)
     say(*faults, *elsewhere, *_trained_by_others(store, plan, submissions))
     ended = f"{counted(len(jobs), 'job')} cancelled" if jobs else "no job of it was left"
@@ -113,7 +113,7 @@ def _without_slurm(
     end = time.monotonic() + WAIT_SECONDS
     while (held := _held(store, plan)) and time.monotonic() < end:
         time.sleep(LOOK_SECONDS)
-    jobs = [each.job for each in submissions if each.job is not None]
+    jobs = [asked.job for asked in submissions if asked.job is not None]
     known = f" ({some(jobs)})" if jobs else ""
     say(f"Slurm does not answer: {error}")
     for pack, state in held.items():
@@ -140,7 +140,7 @@ def _held(store: Store, plan: Plan) -> dict[str, PackState]:
 
 def _trained_by_others(store: Store, plan: Plan, submissions: Sequence[Submission]) -> list[str]:
     """A line for each pack of the sweep that a local worker, or a job of another sweep, holds."""
-    ours = {each.job for each in submissions} - {None}
+    ours = {asked.job for asked in submissions} - {None}
     return [
         f"Pack {pack} is held by {state.owner}, which is no job of this sweep and goes on."
         for pack, state in _held(store, plan).items()

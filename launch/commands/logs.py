@@ -88,7 +88,7 @@ def _of_sweep(store: Store, start: str | None) -> tuple[list[WorkerLog], Submitt
     submissions = _submissions(store, sweep)
     if not submissions:
         raise StoreError(f"Sweep {sweep} was not given to Slurm: {ELSEWHERE}.")
-    if not any(each.job for each in submissions):
+    if not any(submission.job for submission in submissions):
         raise StoreError(f"No job was submitted for sweep {sweep}; `python -m launch resume {sweep}` does it.")
     return logs_of(submissions), {sweep: submissions}
 
@@ -151,14 +151,14 @@ def _heading(log: WorkerLog, state: JobState | None) -> str:
 def logs_of(submissions: Iterable[Submission]) -> list[WorkerLog]:
     """The files of all workers that were ever submitted for a sweep, existing or not."""
     logs = list[WorkerLog]()
-    for each in submissions:
-        if each.outcome is None or each.outcome.job is None:
+    for asked in submissions:
+        if asked.outcome is None or asked.outcome.job is None:
             continue
-        job, count = each.outcome.job, each.outcome.jobs
+        job, count = asked.outcome.job, asked.outcome.jobs
         for name in [job] if count == 1 else [f"{job}_{task}" for task in range(count)]:
-            for rank in range(workers_a_job(each.launcher)):
-                paths = JobPaths(each.folder, name, rank)
-                apart = [] if each.launcher["stderr_to_stdout"] else [paths.stderr]
+            for rank in range(workers_a_job(asked.launcher)):
+                paths = JobPaths(asked.folder, name, rank)
+                apart = [] if asked.launcher["stderr_to_stdout"] else [paths.stderr]
                 logs += [WorkerLog(name, path, _changed(path)) for path in [paths.stdout, *apart]]
     return logs
 

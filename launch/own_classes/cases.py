@@ -5,17 +5,16 @@ Legend: K runs, B examples, D units, * any shape.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import yaml
 from torch import Tensor
 
 from launch.own_classes.named import Fault, OwnClass, place, place_of
 from launch.own_classes.packs import Scale
 from launch.own_classes.tiny import Tiny
+from launch.runs.files import table_in
 from plasticity_lab.activations.activation import Activation, Site
 from plasticity_lab.agents.agent import Learner
 from plasticity_lab.agents.parts import parts_of
@@ -25,7 +24,7 @@ from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.normed import linear_of
 from plasticity_lab.stacking.run_axis import on_run_axis
 
-_DATA = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_DATA = table_in("own_classes/cases.yaml")
 OTHER_PROCESS: str = _DATA["whys"]["other_process"]
 RUNS, ROWS = 30, 12
 """ROWS is a multiple of 4, as in stored batches; with the odd width of a small network the last vector is incomplete.

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 import launch
 import plasticity_lab
 from launch.own_classes.named import Fault, is_own, own_bases, place
+from launch.runs.files import table_in
 
-_DATA = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_DATA = table_in("own_classes/functions.yaml")
 EVERYWHERE: Mapping[str, str] = _DATA["everywhere"]
 COMPILED: Mapping[str, str] = EVERYWHERE | _DATA["compiled"]
 EXACT = (-2, -1, -0.5, 0, 0.5, 1, 2, 3)
@@ -84,11 +84,11 @@ class Functions(TorchFunctionMode):
         A number of one run at a time has the same place in every pack. Outside of compiled code, numbers of 64 bits
         are for float32 to be made of them (an optimizer's corrections): their last bits do not matter.
         """
-        floats = [each for each in arguments if isinstance(each, Tensor) and each.is_floating_point()]
+        floats = [value for value in arguments if isinstance(value, Tensor) and value.is_floating_point()]
         if self._compiled:
             return bool(floats)
         return any(
-            each.dim() > 0 and each.shape[0] % self._runs == 0 and each.dtype != torch.float64 for each in floats
+            value.dim() > 0 and value.shape[0] % self._runs == 0 and value.dtype != torch.float64 for value in floats
         )
 
     def _caller(self) -> str | None:

@@ -252,7 +252,7 @@ def is_cancelled(store: Store, submissions: Sequence[Submission]) -> bool:
     submissions: the submissions of one sweep, at least one.
     """
     often = cancellations(store, submissions[0].sweep)
-    return often > 0 and not any(each.cancellations >= often and each.job is not None for each in submissions)
+    return often > 0 and not any(asked.cancellations >= often and asked.job is not None for asked in submissions)
 
 
 class Cancelled:

@@ -112,13 +112,13 @@ def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepSt
         states=states,
         flagged=_flagged(finished, far_of),
         kinds=_by_kind(finished, far_of),
-        diverged={run: step for run, each in finished.items() if (step := each.diverged_at_step) is not None},
+        diverged={run: step for run, outcome in finished.items() if (step := outcome.diverged_at_step) is not None},
         failed=reasons,
         errors=errors,
         given_up={run: often for run, outcome in failed.items() if (often := outcome.failures) > retries},
         unreadable=unreadable,
         running=[_held(store, pack, far.get(pack.id, NOWHERE), leases[pack.id], needed[pack.id]) for pack in held],
-        packs=sorted({pack.id for pack in plan.packs} | {each.pack for each in outcomes.values() if each.pack}),
+        packs=sorted({pack.id for pack in plan.packs} | {end.pack for end in outcomes.values() if end.pack}),
         progress=_progress(states, open_packs, far),
         left=until_the_last(
             [needed[pack.id] for pack in held], [needed[pack.id] for pack in waiting], "waiting" in states.values()

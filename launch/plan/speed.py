@@ -8,12 +8,11 @@ their basis names it. `python -m launch calibrate` measures this machine's proce
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import Field
 
+from launch.runs.files import table_in
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.records.damage import object_of
 from plasticity_lab.records.kinds import instructions_of, is_cpu
@@ -164,7 +163,7 @@ RULES_ON_A_CPU = {"dense": BY_KERNELS, "convolving": CONVOLVING, "boards": BY_KE
 # The first worker compiles, and later workers find its graphs on the disk. The saving corresponds to some 2,000
 # updates in the yardsticks.
 RULES_ON_A_GPU = {name: Rule("compiled", 15.0) for name in ("dense", "convolving", "boards")}
-_SHIPPED = yaml.safe_load(Path(__file__).with_name("shipped.yaml").read_text(encoding="utf-8"))
+_SHIPPED = table_in("plan/shipped.yaml")
 COMPILING: Mapping[str, Any] = _SHIPPED["compiling"]
 """Seconds of the first compilation."""
 AVX2, AVX512, GPU = (object_of(Calibration, _SHIPPED[name]) for name in ("avx2", "avx512", "gpu"))

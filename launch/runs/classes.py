@@ -115,7 +115,7 @@ def objects_to(target: str) -> list[str]:
 
     def ask() -> list[str]:
         cls = component.load(target)
-        groups = frozenset().union(*(vars(each).get("objects_to", ()) for each in cls.__mro__))
+        groups = frozenset().union(*(vars(base).get("objects_to", ()) for base in cls.__mro__))
         if not groups and cls.objection is not Component.objection:
             raise ConfigError(
                 f"{target} has a method objection, which is never called: name the groups that it reads, as in "
@@ -136,16 +136,16 @@ def objection(address: str, options: Mapping[str, Option]) -> tuple[str, list[st
 
     def ask() -> list[Any] | None:
         components: dict[str, dict[str, Component]] = {}
-        for each, option in options.items():
-            if each != address:
-                components.setdefault(group_of(each), {})[option[1]["name"]] = _built(group_of(each), option)
+        for other, option in options.items():
+            if other != address:
+                components.setdefault(group_of(other), {})[option[1]["name"]] = _built(group_of(other), option)
         others = Others(components)
         why = _built(group_of(address), options[address]).objection(others)
         return None if why is None else [why, others.read]
 
-    settings = {each: own for each, (_, own) in options.items()}
-    found = answer("objection", [target for target, _ in options.values()], [address, settings], ask)
-    return None if found is None else (found[0], found[1])
+    settings = {part: of_part for part, (_, of_part) in options.items()}
+    reason = answer("objection", [target for target, _ in options.values()], [address, settings], ask)
+    return None if reason is None else (reason[0], reason[1])
 
 
 DESIGN = ("agent", "benchmark", "network", "head", "activation")
@@ -160,8 +160,8 @@ def run_axis_of(target: str) -> list[str]:
 def structure_of(option: Option) -> dict[str, Any]:
     """The settings of an option that are equal within a pack."""
     target, settings = option
-    own = run_axis_of(target)
-    return {key: of for key, of in settings.items() if key not in own}
+    on_axis = run_axis_of(target)
+    return {key: of for key, of in settings.items() if key not in on_axis}
 
 
 def no_network(options: Mapping[str, Option]) -> str | None:
@@ -224,11 +224,11 @@ def version_of(address: str, chosen: Mapping[str, Option]) -> int:
         return version
 
     def ask() -> int:
-        others = {each: Chosen(component.load(of), own) for each, (of, own) in chosen.items()}
+        others = {part: Chosen(component.load(of), of_part) for part, (of, of_part) in chosen.items()}
         return component.load(target).version_beside(settings, others)
 
     classes = [target, *(of for of, _ in chosen.values())]
-    return answer("version beside", classes, [address, {each: own for each, (_, own) in chosen.items()}], ask)
+    return answer("version beside", classes, [address, {part: of_part for part, (_, of_part) in chosen.items()}], ask)
 
 
 _without_files: dict[tuple[str, str], Any] = {}

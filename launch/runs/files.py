@@ -21,6 +21,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+import yaml
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
@@ -31,6 +32,12 @@ from plasticity_lab.errors import ConfigError
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
 PACKAGE = re.compile(r"^\s*#\s*@package\b\s*(\S*)", re.MULTILINE)
+
+
+def table_in(file: str) -> Any:
+    """The content of a YAML file of ours.  file: its path below launch/."""
+    text = (CONF.parent / "launch" / file).read_text(encoding="utf-8")
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # libyaml's is ten times as fast
 
 
 def folder_of(schema: str, path: str) -> Traversable:

@@ -223,16 +223,16 @@ def say_best(search: Search, store: Store, batches: Sequence[Batch], results: Re
 
 def _line(search: Search, study: Study, told: Sequence[Told]) -> str:
     """The best of a study's trials, in a line."""
-    counts = Counter(each.state for each in told)
+    counts = Counter(trial.state for trial in told)
     lost = {"stopped early or diverged": counts["stopped"], "failed": counts["failed"]}
     words = ", ".join(f"{count} {what}" for what, count in lost.items() if count)
     of = f"of {counted(len(told), 'trial')}{f' ({words})' if words else ''}"
-    finished = [(each.value, number) for number, each in enumerate(told, 1) if each.state == "done"]
+    finished = [(trial.value, number) for number, trial in enumerate(told, 1) if trial.state == "done"]
     done = [(value, number) for value, number in finished if value is not None]
     if not done:
         return f"Search {search.id}: {study.name}: {of} none has a value of {study.measure.name} on each seed."
     sign = -1 if study.measure.better == "less" else 1
-    value, number = max(done, key=lambda each: (sign * each[0], -each[1]))
+    value, number = max(done, key=lambda pair: (sign * pair[0], -pair[1]))
     shown = f"{study.measure.number(value * study.measure.scale)} {study.measure.unit}".rstrip()
     best = f"{study.measure.label} {shown}: {words_of(told[number - 1].values)} (trial {number})"
     return f"Search {search.id}: {study.name}: the best {of} has {best}."

@@ -11,10 +11,8 @@ import signal
 import subprocess
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-import yaml
-
+from launch.runs.files import table_in
 from plasticity_lab.errors import ConfigError, PlasticityError
 
 COMMANDS = ("sbatch", "srun", "squeue", "sinfo", "scontrol", "scancel")
@@ -27,7 +25,7 @@ _BOUND = re.compile(r"<[0-9a-f]{12}>")
 RUNNING = frozenset({"RUNNING", "RESIZING", "SIGNALING"})
 _ENDING = frozenset({"COMPLETING", "STAGE_OUT"})
 """The states of jobs with ended workers that Slurm has not cleaned up yet."""
-_WORDS = yaml.safe_load(Path(__file__).with_name("job_states.yaml").read_text(encoding="utf-8"))
+_WORDS = table_in("launchers/slurm/job_states.yaml")
 ENDED: Mapping[str, str] = _WORDS["ended"]
 """State → words, for jobs that are over."""
 _WAITING: Mapping[str, str] = _WORDS["waiting"]

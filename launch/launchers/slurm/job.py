@@ -172,7 +172,7 @@ def _died_of_memory(store: Store, owner: Owner) -> bool:
         return False
     try:
         of_sweeps = {sweep: submissions_of(store, sweep, []) for sweep in sweeps_of(store)}
-        of_job = {sweep: [each for each in several if each.job == owner.job] for sweep, several in of_sweeps.items()}
+        of_job = {sweep: [asked for asked in several if asked.job == owner.job] for sweep, several in of_sweeps.items()}
         submitted = {sweep: several for sweep, several in of_job.items() if several}
         by_sweep, _ = states_of_sweeps(store, submitted, here, cluster.PATIENCE_SECONDS)
     except (cluster.SlurmError, StoreError):
@@ -185,7 +185,7 @@ def _others_wait(store: Store, sweep: str) -> bool:
     """Whether any jobs of the sweep are still to start; True if Slurm does not answer."""
     try:
         submitted = {sweep: submissions_of(store, sweep, [])}
-        return any(each.state.to_start for each in own_jobs(store, submitted)[sweep])
+        return any(job.state.to_start for job in own_jobs(store, submitted)[sweep])
     except (cluster.SlurmError, StoreError):
         return True
 

@@ -17,14 +17,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cluster import SlurmError
 from launch.launchers.slurm.own_jobs import OwnJob, by_array, living, mark_of, own_jobs
 from launch.launchers.slurm.parameters import for_submitit, workers_a_job
 from launch.packs.owner import is_dead_here
 from launch.packs.submissions import Outcome, Submission, cancellations, decide, read_submission, undecided
+from launch.runs.files import table_in
 from launch.wording import counted, say, some
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.process.account import user_name
@@ -197,8 +196,8 @@ def submit(
 
 def way_out(fault: str, words: str) -> str:
     """The way out of a fault of jobs; empty if none is known.  fault: a key of ways_out.yaml. words: tell the fault."""
-    ways_out = yaml.safe_load(Path(__file__).with_name("ways_out.yaml").read_text(encoding="utf-8"))
-    return next((way for pattern, way in ways_out[fault].items() if re.search(pattern, words)), "")
+    ways_out = table_in("launchers/slurm/ways_out.yaml")[fault]
+    return next((way for pattern, way in ways_out.items() if re.search(pattern, words)), "")
 
 
 def check_taken(jobs: int, parameters: Mapping[str, Any]) -> None:
