@@ -136,7 +136,6 @@ def test_a_cancellation_while_the_command_imports_or_plans_holds_for_it(store, s
     os.utime(store.cancelled_folder(sweep) / "2", (1, 1))
     assert command()[::2] == (0, 1)
     assert submissions_of(store, sweep, [])[-1].cancellations == 2
-    monkeypatch.setattr(launcher, "seconds_since_command", lambda: 0.0)
     really = launcher.prepared
 
     def prepared(*given):
