@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 import yaml
 
-from analysis.check_paper import aggregates, grids, implied, ranks
+from analysis.check_paper import aggregates, grids, ranks
 from analysis.check_paper.sheets import Finding, Verdict, sheets
 from analysis.conf import FOLDER
-from analysis.reported.reported import lines, lines_of
+from analysis.reported import lines, lines_of
 
 OF_TABLE_G4 = ("rselu", "bo_prelu")
 TABLE_OF = {"l2_init": "Table E9", "snr": "Table E10", "ewc": "Table E11"}
@@ -79,15 +79,15 @@ def _of_results() -> Iterator[Finding]:
     yield from ranks.check_significance(lines("claims_significance.csv"), tables)
     yield from ranks.check_order(lines("claims_order.csv"), tables)
     yield from aggregates.check_numbers_in_text(lines("claims_numbers.csv"), tables)
-    yield from implied.check_points(lines("claims_correlations.csv"))
+    yield from ranks.check_points(lines("claims_correlations.csv"))
     online = tables["Table 2"]
     interventions = {name: tables[f"Table E{n}"] for name, n in zip(online.columns(), range(4, 9), strict=True)}
     yield from aggregates.check_final_accuracies(online, tables["Table E3"])
     yield from aggregates.check_repeated_column(online, interventions)
     averages = "the columns are averages over all tasks (Appendix E.3: TAOA)"
-    yield from implied.check_resolution(interventions, EXAMPLES, averages)
+    yield from ranks.check_resolution(interventions, EXAMPLES, averages)
     deltas, printed = tables["Table F3"], ["delta_mean", "delta_ci95", "iqm_delta"]
-    yield from implied.check_failures(tables["Table F2"], deltas)
+    yield from ranks.check_failures(tables["Table F2"], deltas)
     yield from aggregates.check_aggregates(deltas)
     yield from aggregates.check_aggregates(tables["Table 4"])
     yield from aggregates.check_same_cells(tables["Table 4"], deltas, ["env", "activation"], printed)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cache
 
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
-from analysis.reported.reported import lines
+from analysis.reported import lines
 
 NAMES = {
     "random_label_cifar": "Random Label CIFAR",

@@ -14,7 +14,7 @@ import numpy as np
 from analysis.compare.sections import Section
 from analysis.compare.setting import together, word
 from analysis.names import metric
-from analysis.reported.reported import lines
+from analysis.reported import lines
 from analysis.rows import Row
 from analysis.tables.build import cell_of
 from analysis.tables.result import Cell

@@ -16,7 +16,7 @@ import tabulate
 
 from analysis.asked import write
 from analysis.coverage.simulation import LAWS, OF, Cell, Covered, Sizes, simulated
-from analysis.reported.reported import lines_of
+from analysis.reported import lines_of
 from analysis.statistics.method import FOLDER, file_of
 
 COLUMNS = ("of", "method", "distribution", "seeds", "tasks", "datasets", "intervals", "without", "coverage")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from analysis.figures.drawing import Asked, Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, groups
 from analysis.figures.style import MOST, POINTS
-from analysis.reported.reported import lines
+from analysis.reported import lines
 from analysis.rows import Row, grouped
 from analysis.setting_words import telling, words_of
 from analysis.tables.declared.means import HEADLINE

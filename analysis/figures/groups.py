@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 
 from analysis.figures.drawing import Asked, Marker, Series
 from analysis.outcomes import over_tasks
-from analysis.reported.reported import lines as reported
+from analysis.reported import lines as reported
 from analysis.rows import Row
 from analysis.statistics.relations import pearson
 from analysis.tables.build import build

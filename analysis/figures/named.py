@@ -8,10 +8,9 @@ from collections.abc import Callable
 from analysis.figures.atari import atari
 from analysis.figures.curves import curves
 from analysis.figures.cycles import figure_6, figure_f1
+from analysis.figures.dots import figure_e1, first_last
 from analysis.figures.drawing import Asked, Drawing
 from analysis.figures.early_warning import early_warning
-from analysis.figures.figure_e1 import figure_e1
-from analysis.figures.first_last import first_last
 from analysis.figures.learned_slopes import FIGURES as OF_LEARNED_SLOPES
 from analysis.figures.matrix import matrix
 from analysis.figures.sensitivity import sensitivity

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.conf import option
-from analysis.derived.derived import FOLDER
+from analysis.derived import FOLDER
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.names import ACTIVATIONS, display
 from analysis.setting_words import word

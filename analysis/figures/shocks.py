@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
 
-from analysis.derived.derived import Shape, shapes
+from analysis.derived import Shape, shapes
 from analysis.figures.drawing import Asked, Drawing, Panel, Series, with_unit
 from analysis.figures.groups import Group, caption, correlation_said, groups, means
 from analysis.names import ACTIVATIONS, display
-from analysis.reported.reported import lines
+from analysis.reported import lines
 from analysis.rows import Row
 from analysis.tables.declared.means import HEADLINE
 from plasticity_lab.errors import ConfigError

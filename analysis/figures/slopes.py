@@ -10,7 +10,7 @@ from statistics import fmean
 from analysis.figures.drawing import Asked, Drawing, Panel, Series, with_unit
 from analysis.figures.groups import Group, caption, correlation_said, headline_groups, means
 from analysis.names import ACTIVATIONS, display, metric
-from analysis.reported.reported import lines
+from analysis.reported import lines
 from analysis.rows import Row, grouped
 from analysis.statistics.relations import parabola
 from plasticity_lab.errors import ConfigError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.conf import FOLDER, option
-from analysis.reported.reported import Key, Published, lines_of, published
+from analysis.reported import Key, Published, lines_of, published
 from analysis.rows import grouped
 from analysis.statistics.two_groups import welch_of_summaries
 from analysis.tables.declared.means import TABLE2, TABLE_E3, TABLES_E4_E8

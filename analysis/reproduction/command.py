@@ -7,7 +7,7 @@ from functools import partial
 from tabulate import tabulate
 
 from analysis.names import ACTIVATIONS, BENCHMARKS, INTERVENTIONS, display
-from analysis.reported.reported import lines
+from analysis.reported import lines
 from analysis.reproduction.cells import (
     PAPERS_SEEDS,
     PRINTED,

@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.conf import as_published
 from analysis.names import BODIES
-from analysis.reported.reported import Published, lines, value_of
+from analysis.reported import Published, lines, value_of
 from analysis.setting_words import short_words
 from analysis.tables.table import Table
 

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from analysis.reported.reported import Published
+from analysis.reported import Published
 from analysis.rows import Row
 from analysis.statistics.method import Method
 from analysis.statistics.two_groups import Hedges, Paired, Welch, hedges, holm, paired, welch

@@ -23,8 +23,16 @@ from analysis.check_paper.grids import (
     check_timesteps,
     placed,
 )
-from analysis.check_paper.implied import check_failures, check_points, check_resolution, fewest_failed, possible_points
-from analysis.check_paper.ranks import compared, p_range, ranked
+from analysis.check_paper.ranks import (
+    check_failures,
+    check_points,
+    check_resolution,
+    compared,
+    fewest_failed,
+    p_range,
+    possible_points,
+    ranked,
+)
 from analysis.check_paper.sheets import Cell, Printed, Sheet, Verdict, iqm, sd
 
 AGREES, DISAGREES, OPEN = Verdict.AGREES, Verdict.DISAGREES, Verdict.OPEN

@@ -2,7 +2,7 @@
 
 from analysis.rows import rows
 from analysis.tables import TABLES
-from analysis.tables.declared.table_e1 import schedules
+from analysis.tables.declared.table_conf import schedules
 from analysis.tables.render import latex, text
 
 

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from analysis.conf import as_published
-from analysis.reported.reported import Key, Published, published
+from analysis.reported import Key, Published, published
 from analysis.rows import rows
 from analysis.tables import TABLES
 from analysis.tables.build import build

@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 
 from analysis.check_paper.command import findings, summary
-from analysis.reported.reported import Published
+from analysis.reported import Published
 from analysis.reproduction.cells import Compared, compared, misses, ranks, share
 from analysis.reproduction.command import headline, printed_cells, text
 from tests.docs.pages import ROOT

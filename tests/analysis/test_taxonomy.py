@@ -7,11 +7,11 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.conf import FOLDER, option
-from analysis.derived.derived import defaults, definitions, shapes
+from analysis.derived import defaults, definitions, shapes
 from analysis.figures.shapes import SHAPES, figure, stored
-from analysis.reported.reported import lines
+from analysis.reported import lines
 from analysis.tables import TABLES
-from analysis.tables.declared.table_a1_g1 import PROPERTIES, REPORTED, Mark, reasons
+from analysis.tables.declared.table_activations import PROPERTIES, REPORTED, Mark, reasons
 from analysis.tables.render import csv_text, text
 
 GRIDS = ("tableA1", "tableG1")

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from analysis.reported import reported
+from analysis import reported
 from analysis.tables.declared.means import BENCHMARKS
 from launch import command
 from launch.command import resolve, run_command

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from analysis.conf import FOLDER, has
 from analysis.names import NAMES, display
-from analysis.reported.reported import lines_of
+from analysis.reported import lines_of
 from analysis.rows import Row
 from analysis.setting_words import short_words
 from analysis.tables.listing import NOTHING, Listing, fields

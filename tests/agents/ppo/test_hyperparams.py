@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from analysis.reported.reported import FOLDER
+from analysis.reported import FOLDER
 from launch.command import resolve
 from launch.runs.values.published import PublishedValues
 from plasticity_lab.errors import ConfigError

@@ -12,7 +12,7 @@ from analysis.compare.comparison import comparison
 from analysis.compare.drawing import drawing
 from analysis.compare.sections import sections
 from analysis.frames import metrics_of
-from analysis.reported.reported import lines
+from analysis.reported import lines
 from analysis.rows import rows, rows_in
 from plasticity_lab.agents.ppo.agent import PPO_MEASURES
 from plasticity_lab.agents.value.agent import VALUE_MEASURES

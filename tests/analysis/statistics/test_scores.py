@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from analysis.reported.reported import FOLDER
+from analysis.reported import FOLDER
 from analysis.statistics.bootstrap import above
 from analysis.statistics.method import PERCENTILE
 from analysis.statistics.plasticity_score import plasticity_scores

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.reported.reported import lines
+from analysis.reported import lines
 from launch.command import resolve
 from plasticity_lab.assembly import resources
 from plasticity_lab.environments.atari.body import atari

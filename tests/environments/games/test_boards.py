@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from analysis.reported.reported import lines
+from analysis.reported import lines
 from plasticity_lab.environments.__main__ import main
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.environments.games import scores

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from analysis.reported.reported import lines
+from analysis.reported import lines
 from launch.command import resolve
 from plasticity_lab.assembly import resources_or_outlines
 from plasticity_lab.environments.environments import Environments
