@@ -24,6 +24,7 @@ RULES = {
     "upgd, local, not protecting": ("optimizer=upgd", "optimizer.lr=0.01,0.001", "optimizer.protecting=false",
                                     "optimizer.scope=local"),
     "adaupgd": ("optimizer=adaupgd", "optimizer.utility_decay=0.9,0.99", "optimizer.sigma=0.1"),
+    "kron": ("optimizer=kron", "optimizer.factor_lr=0.1,0.5", "optimizer.lr=0.01"),
     "muon": ("optimizer=muon", "optimizer.momentum=0.5,0.95", "optimizer.adam_share=0.1"),
     "trac_adam": ("optimizer=trac_adam", "optimizer.scale=1e-3,1e-5"),
     "trac_adamw": ("optimizer=trac_adamw", "optimizer.weight_decay=0.1,0.5", "optimizer.scale=1e-3"),

@@ -17,6 +17,7 @@ from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.units import real_columns
 from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.stacking.adaupgd import AdaUPGD
+from plasticity_lab.stacking.kron import Kron
 from plasticity_lab.stacking.muon import Muon
 from plasticity_lab.stacking.optimizer import Optimizer
 from plasticity_lab.stacking.run_axis import on_run_axis
@@ -43,6 +44,7 @@ RULES: dict[str, list[Any]] = {
     "upgd": [UPGD(0.1, 0.9, 0.5, 0.02), UPGD(0.01, 0.99, 0.0), UPGD(1.0, 0.0, 2.0, 0.5)],
     "upgd, local": [UPGD(lr, 0.9, 0.5, 0.02, False, "local") for lr in (0.1, 0.01, 1.0)],
     "adaupgd": [AdaUPGD(0.1), AdaUPGD(0.01, 0.5, 0.9, sigma=0.5), AdaUPGD(0.3, utility_decay=0.0)],
+    "kron": [Kron(0.1), Kron(0.01, 0.5, 0.1), Kron(0.3, factor_lr=0.5, update_probability=1)],
     "muon": [Muon(0.1), Muon(0.01, 0.5, 0.1), Muon(0.3, weight_decay=0.5)],
     "trac_adam": [TRACAdam(0.1), TRACAdam(0.01, 0.5), TRACAdam(0.3, scale=1e-3)],
     "trac_adamw": [TRACAdamW(0.1), TRACAdamW(0.01, 0.5), TRACAdamW(0.3, weight_decay=0.5, scale=1e-3)],
@@ -281,6 +283,11 @@ def test_sums_and_maxima_are_over_all_parameters_of_a_run():
 @pytest.mark.parametrize(
     ("kind", "settings", "sentence"),
     [
+        (
+            "kron.Kron",
+            {"memory_saving": "one"},
+            "optimizer.memory_saving is 'one'; it must be one of none, largest, all",
+        ),
         ("upgd.UPGD", {"utility_decay": 1}, "optimizer.utility_decay is 1.0; it must be at least 0 and below 1"),
         ("upgd.UPGD", {"sigma": -1}, "optimizer.sigma is -1.0; it must be at least 0"),
         ("upgd.UPGD", {"scope": "unit"}, "optimizer.scope is 'unit'; it must be one of global, local"),
