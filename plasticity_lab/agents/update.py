@@ -125,7 +125,7 @@ def update_of(
         """The fields of `Now` for a penalty that watches outputs."""
         assert examples is not None, "the agent provides OUTPUTS without a batch that passes through the network once"
         forward = partial(_forward, model, inputs.settings["activation"], body, kernels, model.frozen(train.parameters))
-        hidden, x = _activations(model, output), batch[examples]
+        hidden, x = _activations(model, output.hidden), batch[examples]
         found = {"x": x, "outputs": output.outputs, "hidden": hidden}
         apart = None if divergence is None else partial(divergence, inputs.settings["agent"])
         found |= {"loss": output.each, "divergence": apart, "second": batch.get(SECOND), "round": in_round}
@@ -140,7 +140,7 @@ def update_of(
         now = _now(model, parameters, train, inputs)
         if intervention.watches_outputs:
             now = now._replace(state={**train.state, **learned}, **watched(output, train, inputs, batch))
-        hidden = _activations(model, output) if intervention.watches_units else {}
+        hidden = _activations(model, output.hidden) if intervention.watches_units else {}
         rows = {} if output.weights is None else {"weights": output.weights}
         layer_inputs = layered.given if isinstance(layered, ThroughKernels) else {}
         total = output.total.sum() + (term := noting(intervention.penalty(now))).total.sum()
@@ -195,7 +195,8 @@ def _forward(
     model: Model, activation: Tensors, body: str | None, kernels: bool, frozen: Tensors, parameters: Tensors, x: Tensor
 ) -> tuple[Tensors, Tensors]:
     """A `Now.forward`. activation: the settings of the activation."""
-    return model.forward(through({**frozen, **parameters}, kernels), activation, x, None, body)
+    outputs, hidden = model.forward(through({**frozen, **parameters}, kernels), activation, x, None, body)
+    return outputs, _activations(model, hidden)
 
 
 def _now(model: Model, parameters: Tensors, train: TrainState, inputs: UpdateInputs, **more: Any) -> Now:
@@ -205,11 +206,11 @@ def _now(model: Model, parameters: Tensors, train: TrainState, inputs: UpdateInp
     return Now(model, learned, own, train.state, train.moments, inputs.keys, inputs.count, frozen=frozen, **more)
 
 
-def _activations(model: Model, output: LossOutput) -> Tensors:
-    """The activations of a loss's forward pass, without the network's auxiliary losses in the same dictionary."""
+def _activations(model: Model, hidden: Tensors) -> Tensors:
+    """The activations of a forward pass, without the network's auxiliary losses in the same dictionary."""
     if not model.design.losses:
-        return output.hidden
-    return {name: value for name, value in output.hidden.items() if name not in model.losses}
+        return hidden
+    return {name: value for name, value in hidden.items() if name not in model.losses}
 
 
 def example_losses(loss: Loss, settings: Settings) -> Callable[[Tensors, Tensors], Tensor]:

@@ -79,8 +79,8 @@ class Now(NamedTuple):
     second: the inputs of a second batch of the same shape, (K, B, D), if the intervention requires one. It is drawn
         from the same data under another key. Its rows have the same weights.
     round: the number of updates that learn from the same data, such as a rollout; 1 if every update draws new data.
-    noted: in `after_step`, the values that the penalty has noted. before: the parameters before the optimizer's step,
-        if the intervention declares `needs_before`. They are copies, and may become a part of the state.
+    noted: in `after_step`, the values that the penalty has noted. before: the network before the optimizer's step, if
+        the intervention declares `needs_before`. It is a copy, and may become a part of the state.
     weights (B,): the weight of each row of the batch in a mean over examples; 0 for padding rows; None: equal.
     task: the position of the task that begins or has ended.
     examples, log_likelihood: the data and likelihood of the ended task, if the agent provides them.

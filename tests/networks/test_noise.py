@@ -6,7 +6,7 @@ import torch
 
 from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.activations.rrelu import RReLU
-from plasticity_lab.agents.update import drawn
+from plasticity_lab.agents.update import _forward, drawn
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.device import run_keys
 from tests.helpers.made_up_networks import ROUTED, NoisyMLP, RoutedMLP
@@ -77,6 +77,8 @@ def test_a_networks_own_losses_are_added_to_the_agents():
         x = torch.from_numpy(DIGITS.train_images[:40].reshape(1, 40, -1) / 255).float().expand(2, -1, -1)
         outputs, hidden = own.forward(of.agent.weights(), {}, x, None)
         assert outputs.keys() == {"logits"}
+        _, for_interventions = _forward(own, {}, None, False, {}, of.agent.weights(), x)
+        assert for_interventions.keys() == {unit.name for unit in own.units}, "of `now.forward`"
         return float(hidden[own.losses[0]][0])
 
     assert balance(heavy) < 0.5 * balance(plain)
