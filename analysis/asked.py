@@ -13,6 +13,8 @@ from analysis.where import chosen
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.process.account import expanded
 from plasticity_lab.records.files import write_atomically
+from plasticity_lab.records.first_readings import keep_first_reading
+from plasticity_lab.records.store import Store
 
 FILTERS = ("benchmark", "protocol", "schedule", "hyperparams", "intervention")
 TRAINING = "python -m plasticity_lab.main"
@@ -51,7 +53,7 @@ def tell(sentence: str) -> None:
 def rows_asked_for(
     asked: argparse.Namespace, command: str = DEMO, told: Callable[[str], None] = tell, unfinished: bool = False
 ) -> tuple[Path, list[Row]]:
-    """The default folder for files, and the rows that match the filters.
+    """The default folder for files, and the rows that match the filters. This is a reading of preregistered runs.
 
     command: a command that trains runs, for the message about an empty store. told: called with a sentence for each
     file that cannot be read. unfinished: whether waiting runs are enough.
@@ -70,7 +72,10 @@ def rows_asked_for(
         words = " ".join(f"--{name} {' '.join(names)}" for name, names in wanted.items())
         there = "; ".join(f"{name} {', '.join(sorted({getattr(row, name) for row in recorded}))}" for name in FILTERS)
         raise ConfigError(f"No finished run in {named} matches {words}; there are: {there}.")
-    return folder_of(asked), chosen(matching, where)
+    found = chosen(matching, where)
+    for place in filter(Path.is_dir, places):
+        keep_first_reading(Store(place), [row.run for row in found if _ended(row)])
+    return folder_of(asked), found
 
 
 def rows_of_stores(places: Sequence[Path], told: Callable[[str], None]) -> list[Row]:

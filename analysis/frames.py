@@ -28,6 +28,7 @@ from analysis.rows import Row, rows_in
 from analysis.where import Where, chosen, settings_of
 from plasticity_lab.process.account import expanded
 from plasticity_lab.records.damage import fault_of_file
+from plasticity_lab.records.first_readings import keep_first_reading
 from plasticity_lab.records.record_facts import MEASURED
 from plasticity_lab.records.store import Store
 
@@ -44,6 +45,7 @@ def frames(store: "str | PathLike[str]", where: Where) -> tuple[pl.DataFrame, pl
     with without_collecting():
         rows, left_out = rows_in(root)
         rows = chosen(rows, where)
+        keep_first_reading(Store(root), [row.run for row in rows if row.status in MEASURED])
         metrics, damaged = metrics_frame(Store(root), rows)
         runs = runs_frame(rows)
     for sentence in (*left_out, *damaged):

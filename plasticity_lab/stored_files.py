@@ -25,7 +25,7 @@ LAYOUT: Mapping[str, Sequence[str]] = {
     PACKS: (ID, rf"progress\.json|binding\.json|(checkpoint|weights)\.[0-9]+|memory\.[0-9]+\.[0-9]+|{CURVE}"),
     "done": (ID,),
     "divided": (rf"{ID}(\.parts)?",),
-    REGISTRATIONS: (r"[a-z0-9][a-z0-9_-]*(\.first_reading)?\.json",),
+    REGISTRATIONS: (r"[a-z0-9][a-z0-9_-]*(\.first_reading(\.[0-9]+)?)?\.json",),
     SEARCHES: (ID, r"batch-[0-9]{4,}\.json"),
 }
 """Folder of a store → pattern of the names below it, level by level; the last level holds the files."""

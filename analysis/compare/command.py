@@ -18,8 +18,8 @@ from analysis.compare.preregistered.registration import (
     Read,
     Registration,
     State,
-    all_names,
     read,
+    registered_too,
     state_of,
 )
 from analysis.compare.result import Result, shown
@@ -28,7 +28,9 @@ from analysis.rows import Row, rows_in
 from analysis.statistics.two_groups import holm
 from analysis.tables.listing import add_columns, with_columns
 from analysis.tables.render import terminal
+from analysis.where import some_of
 from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.records.first_readings import registered
 from plasticity_lab.records.store import Store
 
 FIXED = ("by", "against", "metric", "pairs", *FILTERS, "where")
@@ -61,6 +63,11 @@ def add_command(command: argparse.ArgumentParser) -> None:
         "all was kept",
     )
     command.add_argument(
+        "--seal",
+        metavar="HASH",
+        help="with --preregistered: also check the hash that `preregister NAME --seal` printed",
+    )
+    command.add_argument(
         "--figure", action=argparse.BooleanOptionalAction, default=True, help="whether a figure is drawn; default yes"
     )
     add_columns(command)
@@ -76,21 +83,25 @@ def _make(asked: argparse.Namespace) -> None:
             told.append(said)
             tell(sentence)
 
+    if asked.seal and not asked.preregistered:
+        raise ConfigError("--seal checks a registration; name it with --preregistered.")
     fixed = fixed_for(asked) if asked.preregistered else None
     folder, rows = rows_asked_for(asked, told=left_out)
     store, place, state = Store(folder), folder / "tables", None
     if fixed is None:
         told += notes_beside(store, rows)
     else:
-        state = state_of(store, fixed, rows_in(folder)[0])
+        stored = rows_in(folder)[0]
+        state = state_of(store, fixed, stored, asked.seal)
         rows = those_fixed(rows, fixed.registration, state)
+        state = with_left_out(state, stored, rows, fixed.registration)
         place = place / f"preregistered_{asked.preregistered}"
     notes = [*told]
     metrics = partial(metrics_of, places_of(asked), rows, told=left_out) if asked.figure else None
     compared = comparison(rows, asked.by, asked.against, asked.metric, asked.pairs)
     found = shown(compared, metrics, asked.metric, notes, Console(stderr=True))
     if fixed and state:
-        found = with_heading(found, fixed.registration, state)
+        found = with_heading(found, fixed.registration, state, registered_too(store, fixed.registration), rows)
     found = replace(found, listings=with_columns(found.listings, asked.columns))
     if sys.stdout.isatty():
         terminal(found.once, Console())
@@ -131,8 +142,22 @@ def those_fixed(rows: Sequence[Row], registration: Registration, state: State) -
     return found
 
 
-def with_heading(found: Result, registration: Registration, state: State) -> Result:
-    """The result with the registration, its state, and the verdict of its test first below its table."""
+def with_left_out(state: State, stored: Sequence[Row], shown: Sequence[Row], registration: Registration) -> State:
+    """The state, broken if a registered run that has a row is not among those shown: its record was renamed."""
+    left_out = {row.run for row in stored if row.run in registration.runs} - {row.run for row in shown}
+    if not left_out:
+        return state
+    words = f"runs {some_of(sorted(left_out))} are left out by its filters, which they matched when it was written"
+    return replace(state, broken=[*state.broken, words])
+
+
+def with_heading(
+    found: Result, registration: Registration, state: State, others: Sequence[str], rows: Sequence[Row]
+) -> Result:
+    """The result with the registration, its state, and the verdict of its test first below its table.
+
+    others: sentences on other registrations of the same runs. rows: the rows of the registered runs.
+    """
     first, *rest = found.listings
     compared = found.found.shown[0]
     pairs = compared.against_reference
@@ -140,17 +165,28 @@ def with_heading(found: Result, registration: Registration, state: State) -> Res
     corrected = holm([test.p for test in tests])
     words = verdict(compared, [(pair, p, test.t) for pair, p, test in zip(pairs, corrected, tests, strict=True)])
     test = TESTS[registration.test]
-    decided = f"Against {compared.reference}, by {test} after Holm's correction, as fixed: {words}."
+    decided = f"Against {compared.reference}, by {test} after Holm's correction, as fixed: {words}"
+    decided += f"{_diverged(registration, rows)}."
     usual = welch_verdict(compared)
-    others = [sentence for sentence in first.caption if sentence not in usual]
-    caption = [*_said(registration, state), decided, *others]
+    left = [sentence for sentence in first.caption if sentence not in usual]
+    caption = [*_said(registration, state), decided, *others, *left]
     return replace(found, listings=[replace(first, caption=caption), *rest])
+
+
+def _diverged(registration: Registration, rows: Sequence[Row]) -> str:
+    """The end of the verdict: how many runs of each arm have diverged; empty if none has."""
+    words = []
+    for arm in registration.arms:
+        of_arm = {row.run: row.status for row in rows if registration.runs[row.run]["arm"] == arm}
+        if diverged := [*of_arm.values()].count("diverged"):
+            words.append(f"of {len(of_arm)} runs of {arm} {diverged} diverged")
+    return f", over diverged runs too ({', '.join(words)})" if words else ""
 
 
 def notes_beside(store: Store, rows: Sequence[Row]) -> list[str]:
     """The sentences of an ordinary table if some of its runs are preregistered."""
     lines = []
-    for name in all_names(store):
+    for name in registered(store):
         try:
             runs = {row.run for row in rows} & read(store, name).registration.runs.keys()
         except StoreError as error:

@@ -13,6 +13,7 @@ from launch.packs.lookup import add_store, store_there
 from launch.wording import counted, say, some
 from plasticity_lab.process.account import expanded
 from plasticity_lab.records.archive import export_store
+from plasticity_lab.records.first_readings import keep_first_reading
 
 HELD_SECONDS = 600.0
 """A lease that was touched more recently is respected, whatever its plan says."""
@@ -31,6 +32,7 @@ def run(options: argparse.Namespace) -> None:
     held = list(leases.held(leases.epochs(), HELD_SECONDS))
     if held:
         say(f"{counted(len(held), 'pack')} being trained {'is' if len(held) == 1 else 'are'} left behind.")
+    keep_first_reading(store)
     strangers: list[str] = []
     runs, packs = export_store(store, path, held, strangers)
     if strangers:

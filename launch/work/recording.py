@@ -31,6 +31,7 @@ from plasticity_lab.records.record import (
     write_metrics,
     write_record,
 )
+from plasticity_lab.records.record_facts import TRAINED_BEFORE, trainings_of
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import REFILLED, flags_of_parts
@@ -71,13 +72,15 @@ def leave_records(store: Store, lease: Lease, trained: Trained, settings: Settin
         if not journal.stopped[k]:  # the weights at the step of an early stop are gone: its pack trained on
             files |= _weight_files(store, run.id, k, weights, statistics)
             files |= _task_files(store, lease.pack, run.id, k, tasks)
-        write_record(store, _new_record(_named(run, earlier), k, trained, table, files))
+        write_record(store, _new_record(_named(run, earlier), k, trained, table, files, _before(earlier, lease.pack)))
         recorded.append(run.id)
     return recorded
 
 
-def _new_record(run: Run, k: int, trained: Trained, table: pa.Table, files: Mapping[str, Any]) -> dict[str, Any]:
-    """The record of the k-th run of a pack."""
+def _new_record(
+    run: Run, k: int, trained: Trained, table: pa.Table, files: Mapping[str, Any], before: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The record of the k-th run of a pack.  before: its earlier trainings."""
     journal, learner, source, measures = trained.journal, trained.learner, trained.source, trained.journal.measures
     flags = dict(measures.flags(table, learner.facts))
     flags |= dict.fromkeys(flags_of_parts(source.get("parts", ())), True)
@@ -96,7 +99,15 @@ def _new_record(run: Run, k: int, trained: Trained, table: pa.Table, files: Mapp
         diverged_at_step=diverged_at or None,
         stopped_at_step=stopped_at or None,
         files=files,
+        trained_before=before,
     )
+
+
+def _before(earlier: Mapping[str, Any] | None, pack: str) -> Sequence[Mapping[str, Any]]:
+    """The trainings that a pack's record replaces; an earlier attempt of the pack to write its records is none."""
+    if earlier is not None and pack_of(earlier) == pack:
+        return earlier.get(TRAINED_BEFORE, ())
+    return trainings_of(earlier)
 
 
 def _weight_files(

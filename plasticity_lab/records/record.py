@@ -33,6 +33,7 @@ from plasticity_lab.records.record_facts import (
     FINISHED,
     RERUN,
     STOPPED,
+    TRAINED_BEFORE,
     CorruptRecord,
     check_files,
     digest_of,
@@ -77,14 +78,16 @@ def new_record(
     diverged_at_step: int | None = None,
     stopped_at_step: int | None = None,
     files: Mapping[str, Mapping[str, int]] | None = None,
+    trained_before: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """The record of a run that ended done, diverged, failed or stopped early.
 
     flags: flags of the run's agent, in addition to `collapsed`. measures: the declaration of its numbers, as
     `Declared.as_json` returns it; every finished run has it. diverged_at_step: the step, counted from 1, with the first
     loss that is not finite. stopped_at_step: the number of steps it was trained. files: name → size and checksum of its
-    other files, as `write_metrics` and `write_weights` return them.  Raises ValueError for another status, and if
-    error (for failed), diverged_at_step (for diverged) or stopped_at_step (for stopped) contradicts the status.
+    other files, as `write_metrics` and `write_weights` return them. trained_before: earlier trainings of the run, as
+    `trainings_of` returns them.  Raises ValueError for another status, and if error (for failed), diverged_at_step (for
+    diverged) or stopped_at_step (for stopped) contradicts the status.
     """
     if status not in STATUSES:
         raise ValueError(f"The status is {status!r}; it must be one of {', '.join(STATUSES)}.")
@@ -111,6 +114,7 @@ def new_record(
         "measures": measures,
         "diverged_at_step": diverged_at_step,
         "stopped_at_step": stopped_at_step,
+        TRAINED_BEFORE: [*trained_before] or None,
     }
     record |= {key: value for key, value in optional.items() if value is not None}
     return record | {DIGEST: digest_of(record)}

@@ -26,9 +26,12 @@ RERUN = "the command of its run trains it again with rerun=true"
 """The advice for damage that only reading the whole file shows, which commands do not do for every finished run."""
 DIGEST = "digest"
 """The key of a record for its digest."""
+TRAINED_BEFORE = "trained_before"
+"""The key of a record for earlier trainings of its run that had ended, which `rerun=true` replaced."""
 ADDED = "added"
 """The key for columns measured after the run had ended, which the digest leaves out."""
-FIXED = ("run", "status", "collapsed", "science", "targets", "error", "diverged_at_step", "stopped_at_step")
+FIXED = ("run", "status", "collapsed", "science", "targets", "error", "diverged_at_step", "stopped_at_step",
+         TRAINED_BEFORE)  # fmt: skip
 MADE = ("start", "commit", "code", "device", "pack", "mode")
 """The part of the provenance in the digest: a run that is trained again has another start."""
 
@@ -74,6 +77,16 @@ def digest_of(record: Mapping[str, Any]) -> str:
         "summaries": [each for each in measures.get("summaries", ()) if each.get("name") not in added],
     }
     return hashlib.sha256(canonical_json(content, "the record").encode()).hexdigest()
+
+
+def trainings_of(record: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """The ended trainings of a run, the oldest first: the start of each, its code, mode and kind of device, and its
+    status.
+    """
+    if record is None or record["status"] not in MEASURED:
+        return []
+    made = {key: record["provenance"].get(key) for key in ("start", "commit", "code", "device", "mode")}
+    return [*record.get(TRAINED_BEFORE, ()), {**made, "status": record["status"], DIGEST: digest_of(record)}]
 
 
 def is_as_written(record: Mapping[str, Any]) -> bool:

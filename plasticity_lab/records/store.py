@@ -90,9 +90,9 @@ class Store:
         """A hypothesis, with the runs and the test that decide it."""
         return self.registrations_folder / f"{name}.json"
 
-    def first_reading(self, name: str) -> Path:
-        """The digests of a registration's records when all were complete for the first time."""
-        return self.registrations_folder / f"{name}.first_reading.json"
+    def first_reading(self, name: str, number: int = 1) -> Path:
+        """The digests of a registration's records when they were first read.  number: the reading's, from 1."""
+        return self.registrations_folder / f"{name}.first_reading{'' if number == 1 else f'.{number}'}.json"
 
     def search_folder(self, search: str) -> Path:
         """The batches of a search."""

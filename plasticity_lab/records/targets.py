@@ -2,13 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from math import isclose, isnan
+from typing import TYPE_CHECKING, Any
 
 from plasticity_lab.component import load
 from plasticity_lab.errors import ConfigError, StoreError
-from plasticity_lab.records.classifier import CLASSIFIER
+from plasticity_lab.records.classifier import CLASSIFIER, declared_in
 from plasticity_lab.records.measures import Column, Measures
 from plasticity_lab.run import Run, group_of, option_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = None) -> Measures:
@@ -34,6 +38,25 @@ def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = 
         networks = agent.networks_beside(load(targets["network"]))
     own = [column.of_network(network) for network in networks for column in _columns_of_interventions(targets)]
     return measures.with_columns(own) if own else measures
+
+
+def differs_from_metrics(record: Mapping[str, Any], table: "pa.Table") -> list[str]:
+    """The summary values of a record that do not follow from its metrics, except its size and its seconds.
+
+    Raises ConfigError if a class of the run cannot be imported any more.
+    """
+    measures = measures_of(record["targets"], record["science"])
+    known = {column.name for column in measures.columns}
+    measures = measures.with_columns([each for each in declared_in(record).columns if each.name not in known])
+    expected = measures.summarise(table)
+    said = {name: value for name, value in record["summary"].items() if name not in ("parameters", "seconds")}
+    return [name for name, value in said.items() if not _equal(value, expected.get(name))]
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if one is None or other is None:
+        return one is None and (other is None or isnan(other))
+    return isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) or (isnan(one) and isnan(other))
 
 
 def _columns_of_interventions(targets: Mapping[str, str]) -> Sequence[Column]:

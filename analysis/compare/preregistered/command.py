@@ -12,9 +12,10 @@ from analysis.compare.preregistered.registration import (
     TESTS,
     WELCH,
     Registration,
-    all_names,
     beside,
     read,
+    registered_too,
+    seal_of,
     state_of,
     write,
 )
@@ -24,10 +25,12 @@ from analysis.conf import groups
 from analysis.rows import Row, rows_in
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.files import stands
+from plasticity_lab.records.first_readings import registered
 from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.provenance import provenance, utc_now
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
+from plasticity_lab.records.training_code import code_digest
 
 PLANNING = "python -m plasticity_lab.main … plan_only=true"
 REQUIRED = ("hypothesis", "metric")
@@ -51,6 +54,12 @@ def add_command(command: argparse.ArgumentParser) -> None:
         metavar="ARM",
         help="the arm that others are compared with; default none of interventions, and required of other settings",
     )
+    command.add_argument(
+        "--seal",
+        action="store_true",
+        help="print one hash of the registration, its plan and its code, for a commit, a mail or OSF; "
+        "`compare --preregistered NAME --seal HASH` checks it",
+    )
     command.add_argument("--metric", help=f"the compared number, a name of the records' summary; {NEEDED}")
     command.add_argument("--test", choices=[*TESTS], default=WELCH, help="which decides; default %(default)s")
     add_options(command, "preregistered")
@@ -65,6 +74,10 @@ def _make(asked: argparse.Namespace) -> None:
             raise ConfigError(f"{' and '.join(given)} describe a registration; give it a name: `preregister NAME …`.")
         _list(Store(folder_of(asked)))
         return
+    if asked.seal:
+        store = Store(folder_of(asked))
+        print(seal_of(store, read(store, asked.name).registration))
+        return
     if missing := [f"--{option}" for option in REQUIRED if not getattr(asked, option)]:
         raise ConfigError(f"A registration needs {' and '.join(missing)}; --help describes each.")
     folder, rows = rows_asked_for(asked, PLANNING, unfinished=True)
@@ -72,6 +85,8 @@ def _make(asked: argparse.Namespace) -> None:
     fixed = _registration(asked, store, rows)
     write(store, fixed)
     seeds = {run["seed"] for run in fixed.runs.values()}
+    for sentence in registered_too(store, fixed):
+        print(sentence)
     print(
         f"Preregistered as {fixed.name}, hash {fixed.hash[:DIGITS]}: {', '.join(fixed.arms)} against {fixed.against}, "
         f"{len(seeds)} seeds, {len(fixed.runs)} runs, {fixed.metric} by {TESTS[fixed.test]} after Holm's correction.\n"
@@ -82,7 +97,7 @@ def _make(asked: argparse.Namespace) -> None:
 
 def _list(store: Store) -> None:
     """Prints each registration with its hash and its state.  Raises StoreError if the store has no registration."""
-    names = all_names(store)
+    names = registered(store)
     if not names:
         raise StoreError(f"Nothing is preregistered in {store.root}; plan runs with `{PLANNING}`, and name it.")
     rows, _ = rows_in(store.root)
@@ -120,6 +135,7 @@ def _registration(asked: argparse.Namespace, store: Store, rows: Sequence[Row]) 
         beside=[row.run for _, row in beside(rows_in(store.root)[0], by, runs)],
         registered=utc_now(),
         commit=provenance()["commit"],
+        code=code_digest(),
     )
 
 
@@ -151,10 +167,14 @@ def _reference(section: Section, by: str, against: str | None) -> str:
 
 
 def _check_whole(section: Section) -> None:
-    """Raises ConfigError if an arm lacks a seed that another arm has: one of the two must be a mistake."""
+    """Raises ConfigError if an arm lacks a seed that another arm has: one of the two must be a mistake. Raises it also
+    for a single seed, which decides nothing.
+    """
     for task, arms in section.strata.items():
         seeds = {arm: {row.seeds for row in arms.get(arm, ())} for arm in section.arms}
         most = max(seeds, key=lambda arm: len(seeds[arm]))
+        if len(seeds[most]) < 2:
+            raise ConfigError("With one seed in each arm no test can decide; plan two seeds or more.")
         for arm, of in seeds.items():
             if lacking := seeds[most] - of:
                 where = f" on {task}" if task else ""

@@ -6,9 +6,13 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from analysis import load
 from analysis.__main__ import main
 from analysis.compare.preregistered.registration import read
+from launch.__main__ import main as launch
+from plasticity_lab.records.first_readings import first_readings
 from plasticity_lab.records.record import read_record, write_record
+from plasticity_lab.records.record_facts import DIGEST, TRAINED_BEFORE, digest_of
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import planned, trained
 
@@ -169,7 +173,6 @@ def test_a_number_changed_before_the_first_reading_breaks_it(store, capsys):
     store.first_reading("l2_helps").unlink(missing_ok=True)
     better_number(store)
     assert read_again(store, capsys)[0].startswith("broken: ")
-    assert not store.first_reading("l2_helps").exists()
 
 
 def test_asking_for_its_runs_again_and_other_studies_beside_it_do_not(store, capsys):
@@ -251,3 +254,121 @@ def test_a_name_is_taken_once(tmp_path, capsys):
     assert fixed(store, "--test", "paired") == 1
     assert "stays as it is" in capsys.readouterr().err
     assert store.registration("l2_helps").read_bytes() == before
+
+
+def without_digest(store):
+    record = read_record(store, first_run(store))
+    del record[DIGEST]
+    write_record(store, record)
+
+
+def better_number_with_its_digest(store):
+    record = read_record(store, first_run(store))
+    record["summary"]["taoa"] = 0.99
+    write_record(store, record | {DIGEST: digest_of(record)})
+
+
+def under_another_name(store):
+    record = read_record(store, first_run(store))
+    record["asked_as"] = [{**name, "schedule": "demo"} for name in record["asked_as"]]
+    write_record(store, record)
+    shutil.rmtree(store.root / "sweeps")  # the plan has the names too
+
+
+@pytest.mark.walk(2)
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (without_digest, "have records without a digest"),
+        (better_number_with_its_digest, "have summaries that do not follow from their metrics"),
+        (gone, "have lost their records"),
+    ],
+)
+def test_so_does_a_change_before_any_reading(tmp_path, study, capsys, change, words):
+    unread = Store(tmp_path / "store")
+    shutil.copytree(study.root, unread.root)
+    for path in unread.registrations_folder.glob("*.first_reading*"):
+        path.unlink()
+    change(unread)
+    sentence, _ = read_again(unread, capsys)
+    assert sentence.startswith("broken: ")
+    assert words in sentence
+
+
+def test_a_run_that_its_filters_leave_out_breaks_it(tmp_path, capsys):
+    store = Store(tmp_path / "store")
+    planned(store, *STUDY)
+    assert fixed(store, "--schedule", "smoke") == 0
+    trained(store, *STUDY)
+    under_another_name(store)
+    assert "are left out by its filters" in read_again(store, capsys)[0]
+
+
+@pytest.mark.walk(1)
+@pytest.mark.parametrize(
+    "reading",
+    [
+        lambda root: main(["table", "--store", str(root)]),
+        lambda root: main(["compare", "--no-figure", "--store", str(root)]),
+        lambda root: main(["report", "--store", str(root)]),
+        lambda root: load(root) and 0,
+        lambda root: launch(["export", f"{root}.tar", "--store", str(root)]),
+    ],
+    ids=["table", "compare", "report", "load", "export"],
+)
+def test_any_reading_is_the_first_one_and_a_run_that_is_trained_again_after_it_breaks_it(tmp_path, capsys, reading):
+    store = Store(tmp_path / "store")
+    planned(store, *STUDY[:2], "seed=0,1")
+    assert fixed(store) == 0
+    runs = read(store, "l2_helps").registration.runs
+    reading(store.root)
+    assert not first_readings(store, "l2_helps").digests
+    trained(store, *STUDY[:2], "seed=0,1")
+    reading(store.root)
+    assert first_readings(store, "l2_helps").digests.keys() == runs.keys()
+    assert read_again(store, capsys)[0] == "kept."
+    trained(store, *STUDY[:2], "seed=0", "rerun=true")
+    before = [len(read_record(store, run).get(TRAINED_BEFORE, ())) for run in runs]
+    assert sorted(before) == [0, 0, 1, 1]
+    sentence, _ = read_again(store, capsys)
+    assert "were trained again after they had ended (up to 2 times, mode eager)" in sentence
+
+
+def test_a_seal_is_checked(study, store, capsys):
+    capsys.readouterr()
+    assert main(["preregister", "l2_helps", "--seal", "--store", str(study.root)]) == 0
+    seal = capsys.readouterr().out.strip()
+    asked = ["compare", "--preregistered", "l2_helps", "--no-figure", "--store", str(store.root), "--seal", seal]
+    assert main(asked) == 0
+    assert "6 runs: kept." in " ".join(capsys.readouterr().out.split())
+    fixed_anew(store)
+    store.first_reading("l2_helps").unlink()
+    assert main(asked) == 0
+    assert "not the one that was sealed" in " ".join(capsys.readouterr().out.split())
+    assert main(["compare", "--no-figure", "--store", str(store.root), "--seal", seal]) == 1
+
+
+def test_two_registrations_of_the_same_runs_name_each_other(tmp_path, capsys):
+    store = Store(tmp_path / "store")
+    planned(store, *STUDY)
+    assert fixed(store) == 0
+    assert main(["preregister", "again", *FIX, "--test", "paired", "--store", str(store.root)]) == 0
+    assert "6 of its runs are registered as l2_helps too" in capsys.readouterr().out
+    trained(store, *STUDY)
+    assert "6 of its runs are registered as again too" in read_again(store, capsys)[1]
+
+
+def test_one_seed_decides_nothing(tmp_path, capsys):
+    store = Store(tmp_path / "store")
+    planned(store, *STUDY[:2], "seed=0")
+    assert fixed(store) == 1
+    assert "two seeds or more" in capsys.readouterr().err
+
+
+def test_a_verdict_over_diverged_runs_says_so(tmp_path, capsys):
+    store = Store(tmp_path / "store")
+    words = ("benchmark=permuted_digits", "optimizer=sgd", "optimizer.lr=0.1,1e30", "seed=0,1")
+    planned(store, *words)
+    assert fixed(store, "--by", "optimizer.lr", "--against", "0.1") == 0
+    trained(store, *words)
+    assert "over diverged runs too (of 2 runs of 1e+30 2 diverged)" in read_again(store, capsys)[1]
