@@ -1,9 +1,9 @@
 """The arms of a comparison: the runs of one value of the setting, on each benchmark, and their scores.
 
 Scores make values of benchmarks with different units comparable: 0 and 1 have the same meaning on each. The values that
-become 0 and 1 are in analysis/reported/score_ends.csv: the chance accuracy of a classifier, the return of random
-actions, the return of a reference. If the file has no values, 0 is the lowest mean of an arm, and 1 is the mean of the
-reference arm, or the best mean. A line without numbers says why the benchmark has no scores.
+become 0 and 1 are in analysis/reported/score_ends.csv: chance and the best possible accuracy of a classifier, the
+return of random actions and of a reference. If the file has no values, 0 and 1 are the worst and the best value of any
+run. A line without numbers says why the benchmark has no scores. No end depends on the choice of the reference arm.
 """
 
 from collections.abc import Mapping, Sequence
@@ -115,8 +115,7 @@ RETURNS = ("return", "final_return", "mean_return", "test_return")
 class Ends:
     """The values, in the metric's unit, that become 0 and 1 on a benchmark, and a description of each.
 
-    reason: why no scores can be computed; None if they can. scored: False if the file says that the benchmark has no
-    scores, whatever the runs; means over several benchmarks leave it out.
+    reason: why no scores can be computed, so that means over several benchmarks leave this one out; None if they can.
     """
 
     low: float | None
@@ -124,7 +123,6 @@ class Ends:
     low_is: str
     high_is: str
     reason: str | None = None
-    scored: bool = True
 
     def score(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
         """The scores of values; NaN if the benchmark has no ends."""
@@ -134,31 +132,24 @@ class Ends:
         return (values - self.low) / (self.high - self.low)
 
 
-def ends_of(section: Section, stratum: str, shown: Measure, means: Mapping[str, float], reference: str | None) -> Ends:
-    """The ends of a benchmark.
-
-    means: arm → its mean there, in the metric's unit. reference: if the benchmark has no published reference, the mean
-    of this arm scores 1; None: the best arm's mean.
-    """
+def ends_of(section: Section, stratum: str, shown: Measure, values: Sequence[float]) -> Ends:
+    """The ends of a benchmark.  values: of all runs of all arms there, in the metric's unit."""
     rows = next(iter(section.strata[stratum].values()))
     known = _known(rows[0], shown)
     if known and not known["low"] and not known["high"]:
-        return Ends(None, None, "", "", known["high_is"], scored=False)
+        return Ends(None, None, "", "", known["high_is"])
     low, high = (float(known[end]) * shown.scale if known.get(end) else None for end in ("low", "high"))
     low_is, high_is = known.get("low_is", ""), known.get("high_is", "")
-    less = shown.better == "less"
+    worst, best = (max, min) if shown.better == "less" else (min, max)
     if low is None:
-        low = (max if less else min)(means.values(), default=None)
-        low_is = f"the {'greatest' if less else 'lowest'} mean of an arm"
+        low, low_is = worst(values, default=None), "the worst run"
     if high is None:
-        high = means.get(reference or "", (min if less else max)(means.values(), default=None))
-        high_is = f"the mean of {reference}" if reference in means else "the best mean of an arm"
-    reason = None
+        high, high_is = best(values, default=None), "the best run"
     if low is None or high is None:
-        reason = "no run has a value"
-    elif (low >= high) != less or low == high:
-        reason = f"{high_is} ({shown.number(high)}) is not better than {low_is} ({shown.number(low)})"
-    return Ends(low, high, low_is, high_is, reason)
+        return Ends(low, high, low_is, high_is, "no run has a value")
+    if low == high:
+        return Ends(low, high, low_is, high_is, f"all runs have the value {shown.number(low)}")
+    return Ends(low, high, low_is, high_is)
 
 
 def _known(row: Row, shown: Measure) -> Mapping[str, str]:

@@ -123,12 +123,11 @@ def comparison(
 
 def _scores(asked: Asked, arms: Sequence[Arm]) -> list[Compared]:
     """The comparison over several benchmarks; empty if fewer than two of them have scores."""
-    fixed = None if asked.named == BEST else _fixed(asked.by, arms, asked.named)
-    ends: dict[str, Ends] = {}
-    for task in asked.section.strata:
-        means = {arm.label: mean for arm in arms if task in arm.cells and (mean := arm.cells[task].mean) is not None}
-        ends[task] = ends_of(asked.section, task, asked.measures[task], means, fixed)
-    scored = {task: of for task, of in ends.items() if of.scored}
+    ends = {
+        task: ends_of(asked.section, task, asked.measures[task], [value for arm in arms for value in arm.values(task)])
+        for task in asked.section.strata
+    }
+    scored = {task: of for task, of in ends.items() if not of.reason}
     if len(scored) < 2:
         return []
     within = [
@@ -136,7 +135,7 @@ def _scores(asked: Asked, arms: Sequence[Arm]) -> list[Compared]:
         for arm in arms
         if arm.cells.keys() & scored.keys()
     ]
-    left_out = {task: of for task, of in ends.items() if not of.scored}
+    left_out = {task: of for task, of in ends.items() if of.reason}
     return [_compared(asked, within, None, scored, left_out)]
 
 

@@ -215,9 +215,6 @@ def _course(
 
 def _ends(compared: Compared, task: str, curves: _Curves, of_arm: Mapping[str, set[str]]) -> Ends:
     """The values that become 0 and 1 on a curve, by the rules of the scores, from means over the whole curve."""
-    means = {}
-    for arm, ids in of_arm.items():
-        of_runs = [float(np.mean([*curve.values()])) for run, curve in curves.of_run.items() if run in ids]
-        if of_runs:
-            means[arm] = float(np.mean(of_runs))
-    return ends_of(compared.section, task, curves.column.measure, means, compared.reference)
+    compared_runs = set().union(*of_arm.values())
+    means = [float(np.mean([*curve.values()])) for run, curve in curves.of_run.items() if run in compared_runs]
+    return ends_of(compared.section, task, curves.column.measure, means)
