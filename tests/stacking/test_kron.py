@@ -138,8 +138,8 @@ def test_twenty_steps_of_different_runs_are_the_sources(monkeypatch):
                          torch.tensor(t))  # fmt: skip
         drawn, balances = noise(now, now.names), uniforms(KEYS, now.count + kron.APART, 1)[:, 0] < 0.2
         for run, twin in enumerate(twins):
-            own = [{name: of_run(values, name, run) for name in twin.parameters} for values in (gradients, drawn)]
-            twin.take(t + 1, *own, bool(balances[run]))
+            own, v = ({name: of_run(values, name, run) for name in twin.parameters} for values in (gradients, drawn))
+            twin.take(t + 1, own, v, bool(balances[run]))
         stepped.take(gradients)
     for run, twin in enumerate(twins):
         for name, expected in twin.parameters.items():

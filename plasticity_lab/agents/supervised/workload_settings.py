@@ -22,9 +22,17 @@ INTERVENTIONS = {
     "l2_init": "l2_init.L2Init",
     "l2": "l2.L2",
     "spectral": "spectral.Spectral",
+    "parseval": "parseval.Parseval",
+    "feature_norm": "feature_norm.FeatureNorm",
+    "logit_norm": "logit_norm.LogitNorm",
+    "self_distillation": "self_distillation.SelfDistillation",
+    "infer": "infer.InFeR",
+    "c_chain": "c_chain.CChain",
     "ewc": "ewc.EWC",
     "shrink_and_perturb": "shrink_and_perturb.ShrinkAndPerturb",
     "fire": "fire.FIRE",
+    "reset_layers": "reset_layers.ResetLayers",
+    "hare_tortoise": "hare_tortoise.HareTortoise",
     "weight_clipping": "weight_clipping.WeightClipping",
     "nap": "nap.NormalizeAndProject",
     "snr": "snr.SelfNormalizedResets",
@@ -37,7 +45,7 @@ INTERVENTIONS = {
 RARE.
 """
 
-RARE = ("shrink_and_perturb", "fire", "ccbp", "redo", "selective_reinit")
+RARE = ("shrink_and_perturb", "fire", "reset_layers", "hare_tortoise", "ccbp", "redo", "selective_reinit")
 """Interventions that act at intervals. They are timed once per burst, which is more often than by default."""
 
 
