@@ -48,8 +48,8 @@ class Kron(UpdateRule):
 
     moments = ("first",)
     draws = True
-    copies = 60  # behind 784 inputs and at width 100: factors of 7 times the parameters, and temporary tensors
-    operations = 6000  # there, as a mean over 10,000 updates
+    copies = 70  # behind 784 inputs and at width 100: factors of 7 times the parameters, and temporary tensors
+    operations = 20_000  # there, as a mean over 10,000 updates
 
     def __init__(
         self,

@@ -145,6 +145,10 @@ def test_twenty_steps_of_different_runs_are_the_sources(monkeypatch):
         for name, expected in twin.parameters.items():
             np.testing.assert_allclose(of_run(stepped.parameters, name, run), expected, rtol=0, atol=5e-6)
             assert np.abs(of_run(first, name, run) - expected).max() > 0.01
+            for kind, factor in zip(("columns", "rows"), twin.factors[name], strict=False):
+                size, own = len(factor), stepped.rule[kind][name][run]
+                own = own.flatten()[:size] if factor.ndim == 1 else own[:size, :size]
+                np.testing.assert_allclose(own, factor, rtol=0, atol=1e-5 * np.abs(factor).max())
 
 
 def test_some_axes_have_diagonal_factors():
