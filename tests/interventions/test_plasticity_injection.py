@@ -15,7 +15,7 @@ from tests.agents.ppo.packs import BOTH, there_are
 from tests.agents.sac.packs import SMALL as SAC
 from tests.agents.value.packs import SMALL, begun
 from tests.helpers.networks import classifier, logits
-from tests.helpers.packs import CPU, NO_INTERVENTION, differing, images, run, trained
+from tests.helpers.packs import CPU, NO_INTERVENTION, differing, images, needs_compiler, run, trained
 from tests.helpers.sweeps import runs_of
 from tests.tenants import packs as tenants
 
@@ -189,6 +189,17 @@ def test_the_target_network_is_injected_at_the_same_update_with_the_same_draw():
 def test_under_agents_a_packed_run_equals_the_run_alone_and_resumed(monkeypatch, words):
     there_are(monkeypatch)
     tenants.hold(*words, "intervention=plasticity_injection", "intervention.at=10", "seed=1,2", stops=[1, 2])
+
+
+@SLOW
+@needs_compiler
+def test_compiled_sac_is_the_eager_one_to_rounding_and_the_same_alone_packed_and_resumed(monkeypatch):
+    there_are(monkeypatch)
+    words = (*SAC, "benchmark.tasks=1", "intervention=plasticity_injection", "intervention.at=10", "seed=1,2")
+    compiled, eager = tenants.hold(*words, stops=[1], compiled=True), tenants.trained(tenants.packs_of(*words))
+    for own, other in zip(compiled, eager, strict=True):
+        weights = [[np.frombuffer(of[name], np.float32) for of in (own, other)] for name in own if name != "metrics"]
+        assert max(np.abs(one - two).max() for one, two in weights) < 2e-6
 
 
 @pytest.mark.parametrize(("words", "said"), [
