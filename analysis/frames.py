@@ -79,7 +79,8 @@ def runs_frame(rows: Sequence[Row]) -> pl.DataFrame:
     summaries = [
         {(f"summary.{name}" if name in taken else name): value for name, value in row.summary.items()} for row in rows
     ]
-    columns = {**_ordered(columns_of(settings)), **columns_of(summaries), **ended}
+    by_group = sorted(columns_of(settings).items(), key=lambda of: of[0].partition(".")[::2] if "." in of[0] else ())
+    columns = {**dict(by_group), **columns_of(summaries), **ended}
     return pl.DataFrame([_series(name, values) for name, values in columns.items()])
 
 
@@ -135,11 +136,6 @@ def columns_of(lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
         for name, values in columns.items():
             values += [line.get(name) for line in part]
     return columns
-
-
-def _ordered(columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    """The columns with the settings of options last, by group."""
-    return dict(sorted(columns.items(), key=lambda column: column[0].partition(".")[::2] if "." in column[0] else ()))
 
 
 def _series(name: str, values: Sequence[Any]) -> pl.Series:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from analysis.check_paper.sheets import Finding, Printed, Sheet, iqm, judged, mean, named, sd, sd_of_rounding
+from analysis.rows import grouped
 
 AGGREGATES: dict[str, tuple[str, Callable[[Iterable[Decimal]], Decimal]]] = {
     "iqm_delta": ("IQM", iqm),
@@ -26,10 +27,7 @@ FIELDS = {
 
 def check_aggregates(deltas: Sheet) -> Iterator[Finding]:
     """Checks the printed IQM, mean and SD of Δ for each activation against the printed Δ of its four environments."""
-    by_activation: dict[str, list[Mapping[str, str]]] = {}
-    for row in deltas.rows:
-        by_activation.setdefault(row["activation"], []).append(row)
-    for activation, rows in by_activation.items():
+    for activation, rows in grouped(deltas.rows, lambda row: row["activation"]).items():
         values = [Printed(row["delta_mean"]) for row in rows]
         for field, (called, aggregate) in AGGREGATES.items():
             if field not in rows[0]:

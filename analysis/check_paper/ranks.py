@@ -11,6 +11,7 @@ from decimal import Decimal
 import numpy as np
 
 from analysis.check_paper.sheets import Cell, Finding, Printed, Sheet, Verdict, judged, named
+from analysis.rows import grouped
 
 LEVEL = 0.05
 RUNS = 5
@@ -142,10 +143,7 @@ def check_points(claims: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
 
     claims: said_in (the figure), of, r, p.
     """
-    figures: dict[str, list[Mapping[str, str]]] = {}
-    for claim in claims:
-        figures.setdefault(claim["said_in"], []).append(claim)
-    for figure, listed in figures.items():
+    for figure, listed in grouped(claims, lambda claim: claim["said_in"]).items():
         points = [possible_points(Printed(claim["r"]), Printed(claim["p"])) for claim in listed]
         common = set.intersection(*map(set, points))
         words = "; ".join(

@@ -3,6 +3,7 @@
 A printed number is an interval: half a unit of its last digit to either side.
 """
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,6 +12,7 @@ from functools import cache
 
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
 from analysis.reported import lines
+from analysis.rows import grouped
 
 NAMES = {
     "random_label_cifar": "Random Label CIFAR",
@@ -142,9 +144,7 @@ class Sheet:
 def sheets() -> dict[str, Sheet]:
     """Every table of results, by its name in the paper."""
     taoa, interventions = lines("table2_taoa.csv"), lines("tableE4_E8_interventions.csv")
-    by_benchmark: dict[str, list[Mapping[str, str]]] = {}
-    for row in interventions:
-        by_benchmark.setdefault(row["benchmark"], []).append(row)
+    by_benchmark = grouped(interventions, lambda row: row["benchmark"])
     listed = [
         Sheet("Table 1", lines("table1_split_cifar100.csv"), "setting", "accuracy_mean", "accuracy_sd"),
         Sheet("Table 2", taoa, "benchmark", "taoa_mean", "taoa_sd"),
@@ -182,15 +182,12 @@ def iqm(values: Iterable[Decimal]) -> Decimal:
 
 def mean(values: Iterable[Decimal]) -> Decimal:
     """The arithmetic mean."""
-    listed = list(values)
-    return sum(listed, Decimal(0)) / len(listed)
+    return statistics.mean(values)
 
 
 def sd(values: Iterable[Decimal]) -> Decimal:
     """The sample standard deviation (divisor n − 1)."""
-    listed = list(values)
-    centre = mean(listed)
-    return (sum(((value - centre) ** 2 for value in listed), Decimal(0)) / (len(listed) - 1)).sqrt()
+    return statistics.stdev(values)
 
 
 def sd_of_rounding(n: int) -> Decimal:

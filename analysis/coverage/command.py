@@ -139,7 +139,7 @@ def tables() -> str:
         key = line["of"], line["method"], int(line["tasks"])
         found.setdefault(key, {}).setdefault(int(line["seeds"]), {})[line["distribution"]] = _percent(line)
     body = [
-        [of, method, tasks, *(_cell(by_seeds.get(many, {})) for many in seeds)]
+        [of, method, tasks, *(" / ".join(by_seeds.get(many, {}).values()) for many in seeds)]
         for (of, method, tasks), by_seeds in found.items()
     ]
     header = ["of", "method", "tasks", *(f"{many} seeds" for many in seeds)]
@@ -156,7 +156,3 @@ def _percent(line: Line) -> str:
     if not line["coverage"]:
         return "–"
     return f"{100 * float(line['coverage']):.0f}" + "*" * (float(line["without"]) > 0.1)
-
-
-def _cell(by_law: Mapping[str, str]) -> str:
-    return " / ".join(by_law[law] for law in LAWS if law in by_law)

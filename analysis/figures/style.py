@@ -142,17 +142,16 @@ def only(drawing: Drawing, lines: Sequence[str] | None) -> Drawing:
     if lines is None:
         return drawing
     wanted = {name.casefold() for name in lines}
-    there = {name: None for panel in drawing.panels for name in _names(panel)}
+    there = {
+        name: None
+        for panel in drawing.panels
+        for name in (panel.categories or [series.label for series in panel.series])
+    }
     if unknown := [name for name in lines if name.casefold() not in {each.casefold() for each in there}]:
         raise ConfigError(f"The figure has no line '{unknown[0]}'; --lines takes {', '.join(there)}.")
     panels = [panel for each in drawing.panels if (panel := _of(each, wanted)).series]
     left = ", ".join(name for name in there if name.casefold() not in wanted)
     return replace(drawing, panels=panels, caption=[*drawing.caption, *([f"Left out: {left}."] if left else [])])
-
-
-def _names(panel: Panel) -> Sequence[str]:
-    """The names that choose lines of a panel: its categories if it has any, otherwise the labels of its series."""
-    return panel.categories or [series.label for series in panel.series]
 
 
 def _of(panel: Panel, wanted: Collection[str]) -> Panel:

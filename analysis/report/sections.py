@@ -12,7 +12,7 @@ from analysis.figures.named import FIGURES
 from analysis.figures.sensitivity import varied
 from analysis.names import BENCHMARKS, display
 from analysis.report.plotly_figure import charts
-from analysis.rows import Row
+from analysis.rows import Row, grouped
 from analysis.tables.table import Metrics
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.searches.batches import Range, Results, Trial
@@ -58,10 +58,11 @@ class Section:
 
 def sections(rows: Sequence[Row], metrics: Metrics) -> list[Section]:
     """The sections with a figure; the figures that need the runs of several sections come first."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        title = f"{row.study.get('agent.name', '')} · {display(BENCHMARKS, row.benchmark)}".removeprefix(" · ")
-        groups.setdefault(title, []).append(row)
+
+    def title_of(row: Row) -> str:
+        return f"{row.study.get('agent.name', '')} · {display(BENCHMARKS, row.benchmark)}".removeprefix(" · ")
+
+    groups = grouped(rows, title_of)
     if len(groups) < 2:
         made = {"": _figures(rows, metrics, varied(rows))}
     else:

@@ -168,34 +168,24 @@ def packs_in(plan: Mapping[str, Any]) -> Iterator[Pack]:
 
 def fault_of(plan: Mapping[str, Any]) -> str | None:
     """The fault of the packs and runs in a plan's file; None without a fault."""
-    return fault_of_fields(plan, _FIELDS) or _fault_of_runs(plan) or _fault_of_packs(plan)
-
-
-def _fault_of_packs(plan: Mapping[str, Any]) -> str | None:
-    alike, runs = plan["packs_alike"], plan["runs"]
-    for each in alike:
+    if fault := fault_of_fields(plan, _FIELDS):
+        return fault
+    runs, runs_alike, packs_alike = plan["runs"], plan["runs_alike"], plan["packs_alike"]
+    if not all(_is_shared(each, plan["values"]) for each in runs_alike):
+        return "holds something else than it should under runs_alike"
+    seeds = [sum(at is None for at in each["science"].values()) for each in runs_alike]
+    for run, line in runs.items():
+        if not (type(line) is list and line and _is_place(line[0], runs_alike) and len(line) == 1 + seeds[line[0]]):
+            return f"says of run {run} something else than it should"
+    for each in packs_alike:
         if fault := fault_of_fields(each, PACK_FIELDS):
             return f"says of packs something that {fault}"
         if each.keys() != PACK_FIELDS.keys():
             return "says more of packs than it should"
     for line in plan["packs"]:
-        if not (type(line) is list and len(line) > 1 and type(line[0]) is str and _is_place(line[1], alike)):
-            return "says of a pack something else than it should"
-        if not all(type(run) is str and run in runs for run in line[2:]):
-            return "lacks runs of its packs"
-    return None
-
-
-def _fault_of_runs(plan: Mapping[str, Any]) -> str | None:
-    alike = plan["runs_alike"]
-    if not all(_is_shared(each, plan["values"]) for each in alike):
-        return "holds something else than it should under runs_alike"
-    seeds = [sum(at is None for at in each["science"].values()) for each in alike]
-    for run, line in plan["runs"].items():
-        if not (type(line) is list and line and _is_place(line[0], alike)):
-            return f"says of run {run} something else than it should"
-        if len(line) != 1 + seeds[line[0]]:
-            return f"says of run {run} another number of seeds than it should"
+        names_a_pack = type(line) is list and len(line) > 1 and type(line[0]) is str and _is_place(line[1], packs_alike)
+        if not (names_a_pack and all(type(run) is str and run in runs for run in line[2:])):
+            return "says of a pack something else than it should, or lacks its runs"
     return None
 
 
@@ -207,15 +197,14 @@ def _is_shared(value: Any, values: Sequence[Any]) -> bool:
     """Whether a value is valid in runs_alike: all its indices exist."""
     if not (isinstance(value, dict) and value.keys() - {"besides"} == {"science", "targets", "asked_as"}):
         return False
-    if not isinstance(value["science"], dict):
-        return False
-    places = [*(at for at in value["science"].values() if at is not None), value["targets"], value["asked_as"]]
-    places += [value["besides"]] if "besides" in value else []
-    if not all(_is_place(at, values) for at in places):
-        return False
-    if "besides" in value and not isinstance(values[value["besides"]], dict):
-        return False
-    return isinstance(values[value["targets"]], dict) and isinstance(values[value["asked_as"]], list)
+    science, kinds = value["science"], {"targets": dict, "asked_as": list, "besides": dict}
+    return (
+        isinstance(science, dict)
+        and all(at is None or _is_place(at, values) for at in science.values())
+        and all(
+            _is_place(at, values) and isinstance(values[at], kinds[key]) for key, at in value.items() if key in kinds
+        )
+    )
 
 
 def evenly(runs: Sequence[Item], parts: int) -> list[list[Item]]:
