@@ -43,7 +43,7 @@ AGENTS = {
     "rainbow, experts": (*(word for word in words_of("softmoe", "per_conv") if "optimizer" not in word),
                          "benchmark.tasks=1"),
 }  # fmt: skip
-SLOW_PAIRS = {(rule, agent) for rule in RULES for agent in AGENTS if agent != "supervised"} - {
+SLOW_PAIRS = {(rule, agent) for rule in RULES for agent in AGENTS if agent != "supervised" or rule == "kron"} - {
     ("upgd", "ppo"), ("adaupgd", "sac"), ("trac_adam", "dqn"), ("trac_adamw", "rainbow, experts"),
     ("trac_adam", "supervised, reset"), ("trac_sgd", "supervised, fresh"), ("trac_adamw", "ppo"),
     ("upgd", "rainbow, experts"),
