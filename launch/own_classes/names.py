@@ -21,6 +21,9 @@ ALIKE = 0.82
 
 after_stepp and after_step have 0.95, penal and penalty 0.83, state and start 0.80.
 """
+RENAMED = {"needs": "requires", "now_and_then": "every_n_updates", "tells": "provides"}
+"""Names that contracts had in earlier versions → their names now. A class that has the old one alone is refused,
+because the old name is never read."""
 
 
 def misnamed(cls: type, contract: Mapping[str, Any], built: object | None = None) -> list[Fault]:
@@ -34,6 +37,10 @@ def misnamed(cls: type, contract: Mapping[str, Any], built: object | None = None
     settings = parameters(cls) if issubclass(cls, Component) else {}
     faults = []
     for name, value in members.items():
+        renamed = RENAMED.get(name)
+        if renamed in contract and renamed not in members and name not in settings:
+            faults.append(Fault(f"'{name}' is called '{renamed}' now; rename it", place_of(cls, name)))
+            continue
         if name.startswith("_") or name in contract or name in settings or name in read:
             continue
         if (meant := resembled(name, [verb for verb in contract if verb not in members])) is not None:

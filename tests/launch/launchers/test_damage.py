@@ -11,8 +11,10 @@ from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers import local
 from launch.plan.calibration import write_calibration
+from launch.plan.device import kind_of
 from launch.plan.speed import AVX2
 from launch.tracking.wandb.marks import Destination, mark_written
+from plasticity_lab.records.kinds import device_name
 from plasticity_lab.records.store import Store
 from tests.helpers.slurm_files import given_to_slurm
 from tests.helpers.sweeps import SMOKE, after_looks, all_kept, never, runs_of, said_last, trained, work
@@ -31,7 +33,7 @@ def whole(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("whole") / "store")
     ended = trained(store, *ENDED)
     begun = trained(store, *BEGUN, stop=after_looks(4))
-    write_calibration(store, "cpu", CPU, {})
+    write_calibration(store, kind_of("cpu"), CPU, {})
     given_to_slurm(store, ended.sweep, {"60": 1})
     mark_written(store, ended.packs[0].id, Destination(True, "team", "lab"), ended.asked)
     elsewhere = Store(tmp_path_factory.mktemp("elsewhere"))
@@ -48,7 +50,7 @@ FILES = {
     "plan of the begun": lambda store, ended, begun: store.plan(begun.sweep),
     "submission": lambda store, ended, begun: store.submissions_folder(ended.sweep) / "1.json",
     "outcome of a submission": lambda store, ended, begun: store.submissions_folder(ended.sweep) / "1.outcome.json",
-    "calibration": lambda store, ended, begun: store.calibration("cpu"),
+    "calibration": lambda store, ended, begun: store.calibration(device_name(kind_of("cpu"))),
     "ending": lambda store, ended, begun: store.done(ended.packs[0].id),
     "marks of W&B": lambda store, ended, begun: store.tracked(ended.packs[0].id),
     "lease": lambda store, ended, begun: store.lease(begun.packs[0].id, 0),

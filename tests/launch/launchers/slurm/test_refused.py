@@ -137,5 +137,5 @@ def test_a_calibration_in_a_job_is_what_plans_find(store, stand_in, capsys, monk
     out, err = capsys.readouterr()
     assert store.calibration(device_name(kind_of("cpu"))).exists() is (status == 0)
     assert ("cnn, eager: packs of " in out) is (status == 0)
-    assert ("device is cuda, which this machine has not" in err) is (status == 1)
+    assert ("device is cuda, but this machine has no GPU" in err) is (status == 1)
     assert not (store.root / "errands").exists()
