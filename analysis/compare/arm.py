@@ -133,7 +133,7 @@ class Ends:
 
 
 def ends_of(section: Section, stratum: str, shown: Measure, values: Sequence[float]) -> Ends:
-    """The ends of a benchmark.  values: of all runs of all arms there, in the metric's unit."""
+    """The ends of a benchmark.  values: the values of all runs of all arms there, in the metric's unit."""
     rows = next(iter(section.strata[stratum].values()))
     known = _known(rows[0], shown)
     if known and not known["low"] and not known["high"]:
