@@ -11,7 +11,7 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 from analysis.coverage.simulation import studentised, t_of
 from analysis.statistics.interval import difference, improvement_interval, interval
 from analysis.statistics.method import BOUNDS_ANEW, PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
-from analysis.statistics.plasticity_score import plasticity_scores, spread
+from analysis.statistics.plasticity_score import Spread, plasticity_scores, spread
 from analysis.statistics.student import AGGREGATES
 from analysis.statistics.summaries import improvement, iqm, median_score, optimality_gap
 
@@ -178,6 +178,16 @@ def test_bounds_are_drawn_anew_with_the_runs():
     assert found.errors("ours") == pytest.approx([sd * math.sqrt(2)], rel=0.02)
     half = scipy.stats.t.ppf(0.975, 1) * found.errors("ours")
     assert found.half_widths("ours", 0.95) == pytest.approx(half)
+
+
+def test_p_between_scores_by_hand():
+    """Replicates of the differences 1, 2, 3 and 4: variance 5 / 3, times 3 / 2 for three runs of the smaller arm."""
+    replicates = {"ours": np.array([[3.0], [5.0], [5.0], [9.0]]), "theirs": np.array([[2.0], [3.0], [2.0], [5.0]])}
+    found = Spread(replicates, {"ours": 5, "theirs": 3})
+    t = 2.5 / math.sqrt(5 / 3 * 3 / 2)
+    assert found.p_of("ours", "theirs", np.array([2.5])) == pytest.approx([2 * scipy.stats.t.sf(t, 2)])
+    assert found.p_of("theirs", "ours", np.array([-2.5])) == pytest.approx([2 * scipy.stats.t.sf(t, 2)])
+    assert np.isnan(Spread(replicates, {"ours": 5, "theirs": 1}).p_of("ours", "theirs", np.array([2.5]))).all()
 
 
 def test_scores_of_equal_runs_have_no_interval_and_others_stay_between_0_and_1():
