@@ -3,6 +3,7 @@
 A run's values are its return at the end of each of its stages, and its return in the test after the stage.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,6 +21,8 @@ from analysis.statistics.two_groups import welch
 from analysis.tables.made_by import mixed
 from analysis.tables.table import Table, cycle_returns, without_episode
 
+OF_ALL = "tableF1"
+"""The table of the scores of all activations."""
 SELECTED_BY = ("protocol", "schedule", "hyperparams", "intervention")
 PUBLISHED = "as published"
 """The heading of intervals by the paper's method, if ours use another method."""
@@ -79,15 +82,17 @@ class Arm:
 class Scores:
     """The arms of one selection of runs, by label.
 
-    bounds: for a table of scores, the returns with the scores 0 and 1. spread: for tests of scores, because the bounds
-    depend on the runs. methods: the methods of the intervals. printed_best: the best (label, column) before rounding,
-    if the numbers come from the printed table because the returns were not kept.
+    bounds: for a table of scores, the returns with the scores 0 and 1. normalised_by: activation → the number of its
+    runs that decided the bounds. spread: for tests of scores, because the bounds depend on the runs. methods: the
+    methods of the intervals. printed_best: the best (label, column) before rounding, if the numbers come from the
+    printed table because the returns were not kept.
     """
 
     selection: Mapping[str, str]
     arms: Mapping[str, Arm]
     rows: Sequence[Row]
     bounds: Normalised | None = None
+    normalised_by: Mapping[str, int] = field(default_factory=dict)
     spread: Spread | None = None
     methods: Methods = field(default_factory=lambda: TODAY)
     printed_best: Places | None = None
@@ -123,7 +128,9 @@ def flags_of(rows: Sequence[Row]) -> dict[str, int]:
 
 def scores(table: Table[Scores], rows: Sequence[Row]) -> list[Scores]:
     """One content for each selection and study of the table's runs.  rows: with their stages, from `Table.ready`."""
-    return [_as_printed(table.name, _scores(table, *selected)) for selected in selections(table.about(rows))]
+    # A table that shows some activations by the bounds of all has the numbers of the table of all.
+    printed = OF_ALL if table.shows else table.name
+    return [_as_printed(printed, _scores(table, *selected)) for selected in selections(table.about(rows))]
 
 
 def best(table: Table[Scores], found: Scores) -> Places:
@@ -200,8 +207,18 @@ def _scores(table: Table[Scores], selection: Mapping[str, str], rows: Sequence[R
             flagged=flags_of(whole),
             mixed=mixed(whole),
         )
-    bounds, spread = (found.normalised, found.spread) if found else (None, None)
-    return Scores(selection, arms, rows, bounds, spread, methods=methods)
+    normalised_by = Counter[str]()
+    for arm in arms.values() if found else ():
+        normalised_by[arm.activation] += arm.n
+    return Scores(
+        selection,
+        {name: arm for name, arm in arms.items() if not table.shows or arm.activation in table.shows},
+        rows,
+        found.normalised if found else None,
+        {name: runs for name, runs in normalised_by.items() if runs},
+        found.spread if found else None,
+        methods,
+    )
 
 
 def _ends(table: Table[Scores], row: Row) -> np.ndarray | None:
@@ -280,4 +297,6 @@ def _as_printed(table: str, found: Scores) -> Scores:
     ends, bounds = printed.get("bounds"), None
     if ends is not None:
         bounds = Normalised(None, np.array(ends["low"]), np.array(ends["high"]), FLOOR, PERCENTILES)
-    return replace(found, arms=arms, bounds=bounds, printed_best=frozenset(map(tuple, printed["best"])))
+    best_of = frozenset(tuple(place) for place in printed["best"] if place[0] in arms)
+    normalised_by = Counter(row.activation for row in found.rows if row.status == "done") if bounds else {}
+    return replace(found, arms=arms, bounds=bounds, normalised_by=normalised_by, printed_best=best_of)

@@ -87,6 +87,8 @@ class Table(Generic[Found]):
     """The kind of value computed from the returns by task; None: the table shows no returns by task."""
     bodies: Sequence[str] = ()
     """The bodies of a table of returns, in the table's order."""
+    shows: Sequence[str] = ()
+    """The activations that a table of scores shows; empty: all. All of the runs' activations decide the bounds."""
 
     def listings(
         self, rows: Sequence[Row], metric_name: str | None = None, metrics: Metrics | None = None

@@ -72,10 +72,20 @@ def test_scores_are_normalised_over_all_runs_and_say_by_what(cycles):
     for method in (BOUNDS_ANEW, PERCENTILE):
         assert method.words[:-1] in caption
         assert with_coverage(method, "score", 3, 4) in caption
-    assert "percentiles 5 and 95 of the 6 runs of this table" in caption
+    assert "percentiles 5 and 95 of 6 runs of 2 activations" in caption
+    assert "are from 2 activations and the paper's from 17" in caption
+    assert "0.1593" not in text([listing]), "its bounds are others"
     low, high = expected.normalised.low[0], expected.normalised.high[0]
     assert f"HalfCheetah-v5 {low:,.1f} to {high:,.1f}" in caption
     assert "lr=0.0001" in text([listing])
+
+
+def test_table_3_shows_five_activations_by_the_bounds_of_all(cycles):
+    records = cycles(last_cycle({**RETURNS, "sigmoid": RETURNS["tanh"]}))
+    (three,), (whole,) = (shown(name, cycles, records) for name in ("table3", "tableF1"))
+    lines = {activation: line for (activation, _), line in cells(three).items() if line["value"] is not None}
+    assert lines.keys() == {"sigmoid"}
+    assert lines["sigmoid"]["value"] == cells(whole)["sigmoid", "score"]["value"]
 
 
 def test_changes_of_the_gap_count_failures_as_0_and_are_summed_up_as_table_f3_does(cycles):

@@ -4,10 +4,12 @@ Our numbers and the numbers of the paper by activation, the runs that failed, an
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from analysis.conf import has
 from analysis.names import ACTIVATIONS, BENCHMARKS, BODIES, display
+from analysis.reported import lines as reported_lines
 from analysis.rows import Row
 from analysis.setting_words import short_words
 from analysis.statistics.method import MANY, with_coverage
@@ -20,6 +22,8 @@ from analysis.tables.result import chosen_words
 from analysis.tables.scores import PUBLISHED, Arm, Scores, Shown, alike, best, scores
 from analysis.tables.table import Table, without_episode
 
+BOUNDS_OF = "tableF1_plasticity_score.csv"
+"""The file with all activations that decide the paper's bounds in Tables 3 and F1."""
 ACROSS = {"iqm": "IQM", "mean": "mean", "sd": "SD", "score": "score"}
 LONG = 1e5
 """Numbers from this value on are written with powers of ten."""
@@ -46,6 +50,7 @@ def render(table: Table[Scores], found: Scores) -> Listing:
     order = {activation: place for place, activation in enumerate(dict.fromkeys(name for name, _ in paper))}
     places = {label: order.get(arm.activation, len(order)) for label, arm in found.arms.items()} or order
     marked = best(table, found) | alike(table, found)
+    comparable = not _other_bounds(table, found)
     body, lines, bold = [], [], set()
     for label in sorted(places, key=lambda label: (places[label], label)):
         arm = found.arms.get(label)
@@ -55,7 +60,8 @@ def render(table: Table[Scores], found: Scores) -> Listing:
             shown, printed = arm.columns.get(column) if arm else None, paper.get((activation, column))
             if (label, column) in marked:
                 bold.add((len(body), len(cells)))
-            cells += [_words(shown or Shown(None), arm) if arm else NOTHING, printed or NOTHING]
+            theirs = NOTHING if printed is None or not comparable else printed
+            cells += [_words(shown or Shown(None), arm) if arm else NOTHING, theirs]
             name = {"table": table.name, "row": label, "activation": activation, "column": column}
             missing = None if arm else command_of(table, {})
             lines.append({**name, **found.selection, **_line(shown, arm), "paper": printed, "missing": missing})
@@ -157,7 +163,10 @@ def caption(table: Table[Scores], found: Scores) -> list[str]:
     lines += [f"{benchmark} {caution}" for caution in cautions_of(study)]
     if unlike := unlike_paper(table.only["benchmark"][0], study):
         lines.append(f"The paper's numbers are {of_another(unlike)} ({'; '.join(unlike)}).")
-    lines.append(f"Paper: reported in {table.source} (full schedule, 5 seeds).")
+    if other := _other_bounds(table, found):
+        lines.append(f"The paper's scores are not shown next to these, because {other}.")
+    else:
+        lines.append(f"Paper: reported in {table.source} (full schedule, 5 seeds).")
     trained = {arm.activation for arm in found.arms.values()}
     if absent := [name for name in _printed_activations(table) if name not in trained]:
         names = ", ".join(display(ACTIVATIONS, name) for name in absent)
@@ -205,9 +214,23 @@ def _bounds(table: Table[Scores], found: Scores) -> list[str]:
         for body, low, high in zip(table.bodies, made.low, made.high, strict=True)
     )
     low, high = made.percentiles
-    runs = sum(arm.n for arm in found.arms.values())
-    of_runs = f"percentiles {low:g} and {high:g} of the {runs} runs of this table, at least {made.floor:g}"
+    runs, activations = sum(found.normalised_by.values()), len(found.normalised_by)
+    of_runs = f"percentiles {low:g} and {high:g} of {runs} runs of {activations} activations, at least {made.floor:g}"
     return [f"Normalised by {of_runs}: {bounds}.", *([f"No score: {made.reason}."] if made.reason else [])]
+
+
+def _other_bounds(table: Table[Scores], found: Scores) -> str:
+    """Why our scores and the paper's have other bounds, in words; empty if they have the same, or have none."""
+    if table.returns != "score" or not found.arms or found.bounds is None:
+        return ""
+    theirs = {line["activation"] for line in reported_lines(BOUNDS_OF)}
+    if found.normalised_by.keys() != theirs:
+        return (
+            f"the bounds of these are from {len(found.normalised_by)} activations and the paper's from {len(theirs)} "
+            f"({TRAINING} experiment={table.experiment} trains them all)"
+        )
+    unlike = unlike_paper(table.only["benchmark"][0], found.rows[0].study)
+    return f"the bounds of these are {of_another(unlike)}" if unlike else ""
 
 
 def command_of(table: Table[Scores], selection: Mapping[str, str], activations: Sequence[str] = ()) -> str:
@@ -263,9 +286,9 @@ def _table(
 
 SCORE, GAP = "plasticity score", "change of the generalization gap"
 TABLES = (
-    _table(
-        "3", SCORE, "score", "plasticity_score",
-        activation=("swish", "prelu", "sigmoid", "rand_smooth_leaky", "smooth_leaky"),
+    replace(
+        _table("3", SCORE, "score", "plasticity_score"),
+        shows=("swish", "prelu", "sigmoid", "rand_smooth_leaky", "smooth_leaky"),
     ),
     _table(
         "4", GAP, "gap", "gap_delta", ("iqm",),
