@@ -207,15 +207,13 @@ def _scores(table: Table[Scores], selection: Mapping[str, str], rows: Sequence[R
             flagged=flags_of(whole),
             mixed=mixed(whole),
         )
-    normalised_by = Counter[str]()
-    for arm in arms.values() if found else ():
-        normalised_by[arm.activation] += arm.n
+    normalised_by = Counter(row.activation for runs in with_ends.values() for row in runs) if found else {}
     return Scores(
         selection,
         {name: arm for name, arm in arms.items() if not table.shows or arm.activation in table.shows},
         rows,
         found.normalised if found else None,
-        {name: runs for name, runs in normalised_by.items() if runs},
+        normalised_by,
         found.spread if found else None,
         methods,
     )
