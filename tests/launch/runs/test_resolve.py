@@ -25,7 +25,7 @@ def test_a_bare_command_is_one_complete_run():
     assert (run.science["seed"], run.science["precision"]) == (0, "fp32")
     assert "stream_seed" not in run.science
     choices = "activation=relu benchmark=permuted_digits network=auto head=flatten optimizer=adam intervention=none "
-    choices += "perturbation=none agent=auto hyperparams=default protocol=as_published schedule=full"
+    choices += "perturbation=none agent=auto target=auto hyperparams=default protocol=as_published schedule=full"
     assert run.asked_as[0] == dict(word.split("=") for word in choices.split()) | {"experiment": None}
 
 
