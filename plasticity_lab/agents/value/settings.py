@@ -62,6 +62,11 @@ class ValueSettings(Component):
         self._check_memory()
 
     @classmethod
+    def run_axis_settings(cls) -> list[str]:
+        """All floats except for `noise`: a pack has one model, which draws its noisy layers' parameters by it."""
+        return [name for name in super().run_axis_settings() if name != "noise"]
+
+    @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Without settings that have no effect given the others: the support if there are no atoms, and noise settings
         if no layer is noisy.

@@ -75,6 +75,7 @@ def test_runs_that_differ_in_seeds_and_real_numbers_share_a_pack(words):
         ["benchmark=permuted_digits,random_label_digits"],
         ["benchmark.tasks=2,3"],
         ["benchmark.order=fixed,shuffle"],
+        ["benchmark=catch", "agent=dqn", "agent.noisy=true", "agent.noise=0.1,0.5"],
     ],
 )
 def test_runs_that_differ_in_structure_do_not(words):
