@@ -84,7 +84,7 @@ def test_after_several_updates_only_biases_before():
 
 
 def test_homogeneous_activations_are_known():
-    known = {"crelu", "leaky_relu", "prelu", "relu", "rrelu"}
+    known = {"aid", "crelu", "leaky_relu", "prelu", "relu", "rrelu"}
     for name in choices("activation"):
         activation = build("activation", name, *choice("activation", name))
         assert isinstance(activation, Activation)

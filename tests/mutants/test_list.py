@@ -2,6 +2,7 @@
 
 import ast
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,6 @@ def test_the_copys_packages_come_before_those_of_the_editable_install(tmp_path):
         (tmp_path / package / "__init__.py").touch()
     check_imports(tmp_path)
     assert environment(tmp_path)["PYTHONPATH"].split(os.pathsep)[0] == str(tmp_path)
-    (tmp_path / "launch" / "__init__.py").unlink()
-    (tmp_path / "launch").rmdir()
+    shutil.rmtree(tmp_path / "launch")
     with pytest.raises(SystemExit, match="launch"):
         check_imports(tmp_path)
