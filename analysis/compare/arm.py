@@ -100,7 +100,8 @@ def _measure(stratum: str, rows: Sequence[Row], name: str | None) -> Measure:
     return measure
 
 
-FILE = "score_ends.csv"
+FILE, ANY = "score_ends.csv", "*"
+"""The file with ends, and its word for any benchmark: shares of units have the same bounds everywhere."""
 ACCURACIES = (
     "aoa", "taoa", "taoa_all", "aoa_first_tenth", "aoa_last_tenth", "final_accuracy", "final_accuracy_last_task",
     "train_accuracy", "train_accuracy_last_task", "acc",
@@ -158,7 +159,7 @@ def _known(row: Row, shown: Measure) -> Mapping[str, str]:
     for line in lines(FILE):
         wanted = dict(setting.split("=", 1) for setting in line["where"].split())
         if (
-            row.benchmark in line["benchmark"].split()
+            {row.benchmark, ANY} & {*line["benchmark"].split()}
             and line["of"] == kind
             and all(word(row.study.get(key)) == value for key, value in wanted.items())
         ):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from analysis.compare.arm import ends_of
+from analysis.compare.arm import ANY, ends_of
 from analysis.compare.caption import caption
 from analysis.compare.comparison import comparison
 from analysis.compare.drawing import drawing
@@ -17,6 +17,7 @@ from analysis.rows import rows, rows_in
 from plasticity_lab.agents.ppo.agent import PPO_MEASURES
 from plasticity_lab.agents.value.agent import VALUE_MEASURES
 from plasticity_lab.environments.atari.games import members
+from plasticity_lab.records.measures import Measure
 from plasticity_lab.records.store import Store
 from tests.helpers.curves import classified
 from tests.helpers.packs import choices
@@ -147,7 +148,15 @@ def test_ends_that_were_measured_are_of_runs_with_all_the_settings_of_that_measu
 def test_ends_are_of_benchmarks_that_there_are():
     of = [(name, line["of"], line["where"]) for line in lines("score_ends.csv") for name in line["benchmark"].split()]
     assert len(of) == len(set(of))
-    assert {name for name, _, _ in of} <= set(choices("benchmark"))
+    assert {name for name, _, _ in of} <= {*choices("benchmark"), ANY}
+
+
+def test_a_share_of_units_is_1_if_no_unit_has_the_property(two_benchmarks):
+    share = {"name": "dead_units", "title": "Dead units", "unit": "%", "scale": 100.0, "better": "less"}
+    runs = [one | {"summary": {**one["summary"], "dead_units": 0.25}} for one in two_benchmarks]
+    (section,), _ = sections(rows(runs), "intervention")
+    ends = ends_of(section, DIGITS, Measure(**share), [25.0])
+    assert ends.score([25.0, 0.0, 100.0]).tolist() == [0.75, 1.0, 0.0]
 
 
 def test_means_over_the_60_games_are_over_the_55_that_a_human_has_played(record):
