@@ -59,6 +59,8 @@ def test_permuted_pixels_keeps_labels_and_shows_test_images_in_the_same_order():
         assert not np.array_equal(lesson.pixels, np.arange(64))
         assert np.array_equal(lesson.held_out_labels, IMAGES.test_labels)
         assert (lesson.held_out_split, lesson.hard) == ("test", True)
+    orders = {made.lesson(IMAGES, seed, position).pixels.tobytes() for seed in (5, 6) for position in range(3)}
+    assert len(orders) == 6, "each seed and each task has its own"
 
 
 def test_random_labels_are_iid_uniform_and_evaluated_on_the_tasks_own_images():
