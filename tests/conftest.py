@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import sys
 
 import pytest
 
@@ -28,6 +29,9 @@ def pytest_collection_finish() -> None:
     """Lets the garbage collector pass over everything that was imported, which takes a second each time."""
     gc.collect()
     gc.freeze()
+    # Tests edit classes within a second; Python knows a compiled module by the size and the second of its file.
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -50,7 +50,7 @@ def checkout(tmp_path):
         "launch/__init__.py": "",
         "launch/work/__init__.py": "",
         "launch/work/worker.py": """
-            import launch.packs.progress
+            import launch.packs.pace
             from launch.plan.device import (
                 kind_of,  # of the processor (or a GPU)
                 by_itself,

@@ -15,7 +15,6 @@ from typing import Any, Literal
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
 from plasticity_lab.records.files import create_once, json_bytes
-from plasticity_lab.records.record import read_record
 from plasticity_lab.records.record_facts import CorruptRecord
 from plasticity_lab.records.settings import StopRule, checked
 from plasticity_lab.records.store import Store
@@ -209,6 +208,8 @@ class Results:
 
     def record(self, run: str) -> Mapping[str, Any] | None:
         """The record of a run; None if it has none, or one that cannot be read.  Raises StoreError."""
+        from plasticity_lab.records.record import read_record  # with pyarrow; the words of a command need no records
+
         if run not in self._known:
             try:
                 record = read_record(self._store, run)

@@ -177,12 +177,12 @@ def test_no_run_counts_as_written_on_a_full_disk(small_disk):
     """W&B itself reports no error."""
     store = Store(small_disk / "store")
     plan = trained(store, "seed=0")
-    found = survey(store, False, None, None, "lab")
+    found = survey(store, False, None, None)
     free, filler = os.statvfs(small_disk), small_disk / "filler"
     filler.write_bytes(bytes(free.f_bavail * free.f_frsize - 20_000))
     with pytest.raises(StoreError, match="the disk is full"):
         catch_up(store, found, lambda done: None)
-    again = survey(store, False, None, None, "lab").missing
+    again = survey(store, False, None, None).missing
     assert again == found.missing == {Destination(False, "", "plasticity_lab"): list(plan.asked)}
     filler.unlink()
     assert catch_up(store, found, lambda done: None) == {}

@@ -85,7 +85,7 @@ def test_a_worker_does_not_wait_for_ever_for_what_goes_on_elsewhere_only(store, 
     others = Leases(store, 100, OTHER)
     lease = others.claim([pack.id])
     claim_runs(store, pack, first.sweep, others)
-    save_checkpoint(store, pack.id, 0, {"kind": "Some GPU"})
+    save_checkpoint(store, pack.id, 0, {"kind": "Some GPU", "mode": "eager"})
     lease.release()
     path = store.plan(first.sweep)
     path.write_text(path.read_text().replace('"kind": "cpu"', '"kind": "Some GPU"'))

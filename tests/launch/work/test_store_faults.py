@@ -134,7 +134,7 @@ def test_a_fault_that_stays_is_the_end_of_the_worker_and_not_of_the_run(faulty, 
 
     with pytest.raises(StoreFault):
         work(store, plan.sweep, "cpu", stop)
-    assert "Workers keep what they have" in fault_of(store)
+    assert "Workers keep their packs" in fault_of(store)
     disk.work_again()
     assert fault_of(store) == ""
     given_up(store)
