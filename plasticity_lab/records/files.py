@@ -149,10 +149,13 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir()
     except FileNotFoundError:
-        if folder.parent.is_dir():  # /proc, for example, takes no folders
-            raise
-        make_folder(folder.parent)
-        make_folder(folder)
+        if folder.parent.is_dir():
+            # Another process has made the parent since. One that takes no folders, such as /proc, raises again.
+            folder.mkdir(exist_ok=True)
+            share(folder, folder.parent)
+        else:
+            make_folder(folder.parent)
+            make_folder(folder)
     except OSError:  # some file systems report an existing folder by another error
         if not folder.is_dir():
             raise
