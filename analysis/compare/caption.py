@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
-from analysis.compare.arm import said
 from analysis.compare.comparison import LEVEL, Compared
 from analysis.compare.pair import Pair
+from analysis.compare.scores import said
 from analysis.compare.setting import TUNED, is_own, listed, together, word
 from analysis.outcomes import Why, in_words, over_tasks
 from analysis.rows import NAMED_BY_THE_ASKER, Row, varying

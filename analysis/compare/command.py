@@ -11,17 +11,8 @@ from rich.console import Console
 from analysis.asked import FILTERS, add_options, folder_of, places_of, rows_asked_for, tell
 from analysis.compare.caption import verdict, welch_verdict
 from analysis.compare.comparison import BEST, FEW, comparison
-from analysis.compare.preregistered.registration import (
-    DIGITS,
-    PAIRED,
-    TESTS,
-    Read,
-    Registration,
-    State,
-    read,
-    registered_too,
-    state_of,
-)
+from analysis.compare.preregistered.registration import DIGITS, PAIRED, TESTS, Read, Registration, read, registered_too
+from analysis.compare.preregistered.state import State, state_of
 from analysis.compare.result import Result, shown
 from analysis.frames import metrics_of
 from analysis.rows import Row, rows_in

@@ -7,8 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from analysis.compare.arm import Arm, Ends, arm_of, arms_of, ends_of, measures_of, score_matrix
+from analysis.compare.arm import Arm, arm_of, arms_of, measures_of
 from analysis.compare.pair import Pair, corrected, on_one, on_several
+from analysis.compare.scores import Ends, ends_of, score_matrix
 from analysis.compare.sections import Section, sections
 from analysis.compare.setting import chosen_setting, word
 from analysis.rows import Row

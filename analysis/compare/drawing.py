@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.compare.arm import Ends, ends_of, matrix, score_matrix
 from analysis.compare.comparison import Compared, Comparison
 from analysis.compare.listing import name_of
+from analysis.compare.scores import Ends, ends_of, matrix, score_matrix
 from analysis.compare.setting import short, word
 from analysis.figures.drawing import Drawing, Panel, Series, with_unit
 from analysis.figures.style import MOST, POINTS

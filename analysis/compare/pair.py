@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.compare.arm import Arm, Ends, score_matrix
+from analysis.compare.arm import Arm
+from analysis.compare.scores import Ends, score_matrix
 from analysis.statistics.interval import Interval, difference, improvement_interval
 from analysis.statistics.student import AGGREGATES, apart
 from analysis.statistics.two_groups import Hedges, Paired, Welch, hedges, holm, paired, two_sided, welch

@@ -15,7 +15,8 @@ from analysis.report.plotly_figure import charts
 from analysis.rows import Row, grouped
 from analysis.tables.table import Metrics
 from plasticity_lab.errors import ConfigError, StoreError
-from plasticity_lab.records.searches.batches import Range, Results, Trial
+from plasticity_lab.records.searches.batches import Results, Trial
+from plasticity_lab.records.searches.space import Range
 from plasticity_lab.records.searches.studies import StoredStudy, optuna_study, searches_of, studies_of
 from plasticity_lab.records.store import Store
 

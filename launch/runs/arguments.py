@@ -14,7 +14,7 @@ from hydra.core.override_parser.types import ChoiceSweep, Glob, IntervalSweep, O
 from launch.runs.words import plain, read, shown, spelled
 from launch.wording import some
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.searches.batches import LOG, Range
+from plasticity_lab.records.searches.space import LOG, Range
 from plasticity_lab.run import JOINED
 
 MOST_RUNS = 1_000_000

@@ -22,7 +22,7 @@ from launch.wording import said_while
 from plasticity_lab import component
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.searches.batches import Range
+from plasticity_lab.records.searches.space import Range
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of

@@ -18,7 +18,7 @@ from launch.runs.values.place import Combination
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.identity import canonical_json
 from plasticity_lab.records.measures import Measure
-from plasticity_lab.records.searches.batches import Range, Space, size_of
+from plasticity_lab.records.searches.space import Range, Space, size_of
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.run import Run, group_of
 

@@ -18,16 +18,8 @@ from launch.wording import counted, say
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.exits import seconds_since_command
 from plasticity_lab.records.plan import sweep_of
-from plasticity_lab.records.searches.batches import (
-    Batch,
-    Results,
-    Told,
-    Trial,
-    batches_of,
-    distinct,
-    size_of,
-    write_batch,
-)
+from plasticity_lab.records.searches.batches import Batch, Results, Told, Trial, batches_of, distinct, write_batch
+from plasticity_lab.records.searches.space import size_of
 from plasticity_lab.records.settings import Settings, StopRule
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run

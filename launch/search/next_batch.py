@@ -21,7 +21,8 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Better
 from plasticity_lab.records.record import read_metrics
 from plasticity_lab.records.record_facts import CorruptRecord
-from plasticity_lab.records.searches.batches import Range, Results, Space, Told, Trial, in_random_order
+from plasticity_lab.records.searches.batches import Results, Told, Trial
+from plasticity_lab.records.searches.space import Range, Space, in_random_order
 from plasticity_lab.records.searches.studies import distribution_of, optuna_trial
 from plasticity_lab.records.settings import StopRule
 from plasticity_lab.records.stopping import so_far

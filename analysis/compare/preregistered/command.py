@@ -12,13 +12,12 @@ from analysis.compare.preregistered.registration import (
     TESTS,
     WELCH,
     Registration,
-    beside,
     read,
     registered_too,
     seal_of,
-    state_of,
     write,
 )
+from analysis.compare.preregistered.state import beside, state_of
 from analysis.compare.sections import Section, sections
 from analysis.compare.setting import chosen_setting
 from analysis.conf import groups

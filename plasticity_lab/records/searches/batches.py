@@ -1,11 +1,8 @@
-"""The batches of a search in the store, with their results, and the space of values that its trials are drawn from.
+"""The batches of a search in the store, written before they are trained and never changed; and their results.
 
-Batches are written before they are trained and never changed. A killed search reads them, and so continues with the
-trials that it had proposed.
+A killed search reads them, and so continues with the trials that it had proposed.
 """
 
-import hashlib
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from re import fullmatch
@@ -15,84 +12,11 @@ from typing import Any, Literal
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
 from plasticity_lab.records.files import create_once, json_bytes
+from plasticity_lab.records.record import read_record
 from plasticity_lab.records.record_facts import CorruptRecord
 from plasticity_lab.records.settings import StopRule, checked
 from plasticity_lab.records.store import Store
 from plasticity_lab.stored_files import ID
-
-LOG = "log"
-DIGITS = 4
-"""Significant digits of a value that is tried: more would change no result, and users could not type them."""
-
-
-@dataclass(frozen=True)
-class Range:
-    """The numbers from low to high, both included.  log: whether the logarithm is searched. whole: only integers."""
-
-    low: float
-    high: float
-    log: bool = False
-    whole: bool = False
-
-    def __str__(self) -> str:
-        numbers = (f"{int(end)}" if self.whole else f"{end:g}" for end in (self.low, self.high))
-        words = f"interval({','.join(numbers)})"
-        words = f"int({words})" if self.whole else words
-        return f"tag({LOG},{words})" if self.log else words
-
-    def rounded(self, value: float) -> float | int:
-        """A value of the range as it is tried: whole, or with DIGITS significant digits."""
-        if self.whole:
-            return int(value)
-        return min(max(float(f"{value:.{DIGITS}g}"), self.low), self.high)
-
-    @property
-    def probes(self) -> list[float | int]:
-        """Its ends and a number between. If a component refuses one of them, the range is invalid before training."""
-        between = (self.low * self.high) ** 0.5 if self.log else self.low + 0.6180339887 * (self.high - self.low)
-        ends = [int(self.low), int(self.high)] if self.whole else [self.low, self.high]
-        return [*ends, self.rounded(between)]
-
-    @property
-    def values(self) -> Sequence[float | int] | None:
-        """All values, if they are whole numbers or a single number; otherwise None."""
-        if self.whole:
-            return range(int(self.low), int(self.high) + 1)
-        return [self.low] if self.low == self.high else None
-
-
-Space = Mapping[str, Range | Sequence[Any]]
-"""A setting by its dotted name → the range, or the values, among which its best is searched."""
-
-
-def size_of(space: Space) -> int | None:
-    """The number of combinations of values; None if a range of a setting has no end of values."""
-    values = _values(space)
-    return None if values is None else math.prod(map(len, values))
-
-
-def in_random_order(space: Space, seed: str) -> Iterator[dict[str, Any]]:
-    """All combinations of a finite space, each once, in an order that follows from the seed; none of another space."""
-    values, size = _values(space), size_of(space)
-    if values is None or not size:
-        return
-    number = int.from_bytes(hashlib.sha256(seed.encode()).digest())
-    step = next(each for each in range(1 + number // size % size, 2 * size + 2) if math.gcd(each, size) == 1)
-    for at in range(size):
-        left, chosen = (number + at * step) % size, []
-        for own in values:
-            left, place = divmod(left, len(own))
-            chosen.append(own[place])
-        yield dict(zip(space, chosen, strict=True))
-
-
-def _values(space: Space) -> list[Sequence[Any]] | None:
-    values = [
-        of.values if isinstance(of, Range) else list({repr(each): each for each in of}.values())
-        for of in space.values()
-    ]
-    return None if any(own is None for own in values) else [own for own in values if own is not None]
-
 
 FORMAT = 1
 ADVICE = "if you remove it with the batches after it, the same command proposes it again"
@@ -208,8 +132,6 @@ class Results:
 
     def record(self, run: str) -> Mapping[str, Any] | None:
         """The record of a run; None if it has none, or one that cannot be read.  Raises StoreError."""
-        from plasticity_lab.records.record import read_record  # with pyarrow; the words of a command need no records
-
         if run not in self._known:
             try:
                 record = read_record(self._store, run)

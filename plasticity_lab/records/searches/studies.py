@@ -15,7 +15,8 @@ from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields
 from plasticity_lab.records.files import names
 from plasticity_lab.records.measures import Better
-from plasticity_lab.records.searches.batches import ADVICE, LOG, Range, Results, Space, Told, Trial, batches_of
+from plasticity_lab.records.searches.batches import ADVICE, Results, Told, Trial, batches_of
+from plasticity_lab.records.searches.space import LOG, Range, Space
 from plasticity_lab.records.store import Store
 from plasticity_lab.stored_files import ID
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from analysis.compare.arm import ANY, ends_of
 from analysis.compare.caption import caption
 from analysis.compare.comparison import comparison
 from analysis.compare.drawing import drawing
+from analysis.compare.scores import ANY, ends_of
 from analysis.compare.sections import sections
 from analysis.frames import metrics_of
 from analysis.reported import lines

@@ -3,7 +3,7 @@ import pytest
 from launch.runs.arguments import Axes, Vocabulary, distinct, parse, range_of
 from launch.runs.words import plain, read, spelled
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.searches.batches import Range
+from plasticity_lab.records.searches.space import Range
 
 VOCABULARY = Vocabulary(
     options={"activation": ["gelu", "leaky_relu", "relu", "tanh"], "protocol": ["as_published", "clean"]},

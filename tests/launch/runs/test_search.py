@@ -2,7 +2,7 @@ import pytest
 
 from launch.command import resolve
 from launch.runs.desk import Misfit
-from plasticity_lab.records.searches.batches import Range
+from plasticity_lab.records.searches.space import Range
 from tests.helpers.searches import search
 
 LR = "optimizer.lr=tag(log,interval(1e-5,1e-2))"

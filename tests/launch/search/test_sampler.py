@@ -5,7 +5,8 @@ import pytest
 
 from launch.search.next_batch import ASKS, ask, new_trials
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.searches.batches import Range, Told, Trial, in_random_order, size_of
+from plasticity_lab.records.searches.batches import Told, Trial
+from plasticity_lab.records.searches.space import Range, in_random_order, size_of
 from tests.helpers.searches import search
 
 SPACE = {"lr": Range(1e-5, 1e-1, log=True), "width": Range(4, 64, whole=True), "kind": [[1, 2], "a", True, 1]}

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from plasticity_lab.records.damage import DamagedFile
-from plasticity_lab.records.searches.batches import Batch, Range, Trial, write_batch
+from plasticity_lab.records.searches.batches import Batch, Trial, write_batch
+from plasticity_lab.records.searches.space import Range
 from plasticity_lab.records.searches.studies import choices_of, searches_of, studies_of
 
 SPACE = {
