@@ -58,9 +58,9 @@ class Observed:
         rows = self.learner.advance(chunk)
         if not chunk.ends_epoch:
             return rows
-        view = replace(self.learner.view(self.task), task=self.task.position, epoch=chunk.epoch)
+        view = self._view("epoch", self.task, chunk.epoch)
         of_task: Values = {}
-        if view.factor is not None:
+        if view is not None and view.factor is not None:
             states = {name: {of: value.clone() for of, value in state.items()} for name, state in self.states.items()}
             of_task = self._looked("epoch", _unperturbed(view), states)
         values = self._looked("epoch", view, self.states)
@@ -68,8 +68,9 @@ class Observed:
 
     def evaluate(self, task: Task) -> Evaluation:
         """The learner's evaluation, and the diagnostics' values at the end of a task, without a perturbation."""
-        view = _unperturbed(replace(self.learner.view(task), task=task.position, epoch=None))
-        return {**self.learner.evaluate(task), **self._looked("task", view, self.states)}
+        view = self._view("task", task, None)
+        values = self._looked("task", None if view is None else _unperturbed(view), self.states)
+        return {**self.learner.evaluate(task), **values}
 
     def end(self, task: Task) -> None:
         """Ends the learner's task."""
@@ -99,22 +100,28 @@ class Observed:
         """The learner's view."""
         return self.learner.view(task)
 
-    def _looked(self, kind: Kind, view: View, states: Mapping[str, Mapping[str, Tensor]]) -> Values:
+    def _view(self, kind: Kind, task: Task, epoch: int | None) -> View | None:
+        """The view at the end of an epoch or a task (epoch None); None if no diagnostic measures then."""
+        measuring = {column.of.partition(".")[0] for column in self.columns if column.taken.get(kind) == "value"}
+        if not any(self.diagnostics[name].due(epoch) for name in measuring):
+            return None
+        return replace(self.learner.view(task), task=task.position, epoch=epoch)
+
+    def _looked(self, kind: Kind, view: View | None, states: Mapping[str, Mapping[str, Tensor]]) -> Values:
         """The values of all diagnostics at the end of an epoch or a task, by row name, (K,) each.
 
-        NaN if there is no probe: an agent with a replay memory may have none before it learns. states: the diagnostics'
-        states, which they may change.
+        NaN for a diagnostic that does not measure now, and without a probe: an agent with a replay memory may have none
+        before it learns. states: the diagnostics' states, which they may change.
         """
         found: Values = {}
         for name, diagnostic in self.diagnostics.items():
             own = [column for column in self.columns if column.of == f"{name}.{column.name}"]
             rows = {column.of: np.full(self.runs, np.nan) for column in own if column.taken.get(kind) == "value"}
-            if rows and diagnostic.due(view.epoch):
-                shown = replace(view, state=states[name])
-                values = self._unchanged(name, shown, diagnostic.look) if view.probe else {}
+            if view is not None and view.probe and rows and diagnostic.due(view.epoch):
+                values = self._unchanged(name, replace(view, state=states[name]), diagnostic.look)
                 self._check(name, values, {column.name for column in own})
-                values = view.if_finite(values) if values else {}
-                seen = {f"{name}.{column}": value.double().cpu().numpy() for column, value in values.items()}
+                finite = view.if_finite(values)
+                seen = {f"{name}.{column}": value.cpu().numpy() for column, value in finite.items()}
                 rows |= {of: value for of, value in seen.items() if of in rows}
             found |= rows
         return found

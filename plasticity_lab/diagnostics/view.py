@@ -104,10 +104,14 @@ class View:
         """The values of diagnostics, name → (K,) in float64; NaN for each run that has a value on the probe that is
         not finite: shares of units would count these as alive.
         """
+        finite_K = self.once("finite", self._finite)
+        return {name: value.double().where(finite_K.to(value.device), float("nan")) for name, value in values.items()}
+
+    def _finite(self) -> Tensor:
+        """Whether all values of a run on the probe are finite, (K,)."""
         passed = self.forward()
         every = [*passed.before.values(), *passed.hidden.values(), *passed.outputs.values()]
-        finite_K = torch.stack([value.flatten(1).isfinite().all(dim=1) for value in every]).all(dim=0)
-        return {name: value.double().where(finite_K.to(value.device), float("nan")) for name, value in values.items()}
+        return torch.stack([value.flatten(1).isfinite().all(dim=1) for value in every]).all(dim=0)
 
     def losses(self, parameters: Tensors | None = None) -> Tensor:
         """The loss of each of the probe's examples alone, (K, B), by these parameters or the pack's own."""

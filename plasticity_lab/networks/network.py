@@ -21,7 +21,9 @@ from plasticity_lab.stacking.normed import StackedDiagonal, StackedNormed, Stack
 
 Arrays = Mapping[str, np.ndarray]
 FOLLOWED_BY = {
-    **{"layer": StackedNormed, "rms": StackedRMSNormed, "diagonal": StackedDiagonal},
+    "layer": StackedNormed,
+    "rms": StackedRMSNormed,
+    "diagonal": StackedDiagonal,
     "batch": StackedBatchNormed,
 }
 """`network.norm` → the class of the layer and its normalisation."""

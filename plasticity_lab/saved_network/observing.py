@@ -100,7 +100,7 @@ def observed(store: Store, run: str, diagnostics: Mapping[str, Diagnostic], reso
         at_tasks[position] = {}
         for name, each in applied.items():
             values = view.if_finite(each.look(replace(view, state=states[name]))) if view.probe else {}
-            at_tasks[position] |= {column: value.double().item() for column, value in values.items()}
+            at_tasks[position] |= {column: value.item() for column, value in values.items()}
     return Observed(columns, at_tasks)
 
 
