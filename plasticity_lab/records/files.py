@@ -149,13 +149,10 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir()
     except FileNotFoundError:
-        if folder.parent.is_dir():
-            # Another process has made the parent since. One that takes no folders, such as /proc, raises again.
-            folder.mkdir(exist_ok=True)
-            share(folder, folder.parent)
-        else:
+        if not folder.parent.is_dir():
             make_folder(folder.parent)
-            make_folder(folder)
+        folder.mkdir(exist_ok=True)  # another process may have made it; /proc, for example, takes none and raises again
+        share(folder, folder.parent)
     except OSError:  # some file systems report an existing folder by another error
         if not folder.is_dir():
             raise

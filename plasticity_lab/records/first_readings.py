@@ -29,10 +29,11 @@ COPY = "only a copy of it can replace it"
 class FirstReadings:
     """The readings of a registration's runs.
 
-    since: the time of the first one (UTC, ISO 8601); None without any. digests: run → the digest of its record when it
-    was first read. hashes: the hashes of the registration at these readings.
+    count: their number. since: the time of the first one (UTC, ISO 8601); None without any. digests: run → the digest
+    of its record when it was first read. hashes: the hashes of the registration at these readings.
     """
 
+    count: int
     since: str | None
     digests: Mapping[str, str]
     hashes: Set[str]
@@ -61,7 +62,7 @@ def first_readings(store: Store, name: str) -> FirstReadings:
     for reading in readings:
         digests = {**reading["records"], **digests}
     since = readings[0]["read"] if readings else None
-    return FirstReadings(since, digests, {reading["hash"] for reading in readings})
+    return FirstReadings(len(readings), since, digests, {reading["hash"] for reading in readings})
 
 
 def keep_first_reading(store: Store, runs: Collection[str] | None = None) -> None:
@@ -81,16 +82,15 @@ def _keep(store: Store, name: str, runs: Collection[str] | None) -> None:
     if not isinstance(of_study, dict):
         return
     shown = of_study.keys() if runs is None else of_study.keys() & set(runs)
-    for number in itertools.count(1):  # another reader may take the next name at the same moment
-        known = first_readings(store, name).digests
-        records = {run: _ended(store, run) for run in sorted(shown - known.keys())}
+    kept = False
+    while not kept:  # another reader may take the next name at the same moment
+        before = first_readings(store, name)
+        records = {run: _ended(store, run) for run in sorted(shown - before.digests.keys())}
         digests = {run: digest_of(record) for run, record in records.items() if record}
         if not digests:
             return
         reading = {"hash": content.get("hash"), "read": utc_now(), "records": digests}
-        path = store.first_reading(name, number)
-        if not path.exists() and create_once(path, json.dumps(reading, indent=1).encode()):
-            return
+        kept = create_once(store.first_reading(name, before.count + 1), json.dumps(reading, indent=1).encode())
 
 
 def _ended(store: Store, run: str) -> Mapping[str, Any] | None:

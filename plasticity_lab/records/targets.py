@@ -53,9 +53,12 @@ def differs_from_metrics(record: Mapping[str, Any], table: "pa.Table") -> list[s
     return [name for name, value in said.items() if not _equal(value, expected.get(name))]
 
 
-def _equal(one: Any, other: Any) -> bool:
-    if one is None or other is None:
-        return one is None and (other is None or isnan(other))
+def _equal(one: Any, other: float | None) -> bool:
+    """Whether a stored value is the computed one.  one: any value of JSON, since a user may have changed it."""
+    if one is None:
+        return other is None or isnan(other)
+    if other is None or not isinstance(one, int | float):
+        return False
     return isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) or (isnan(one) and isnan(other))
 
 

@@ -13,6 +13,7 @@ from plasticity_lab.records.files import (
     StoreFault,
     clock_offset,
     create_once,
+    make_folder,
     names,
     read,
     seen,
@@ -253,3 +254,18 @@ def test_a_name_that_was_not_there_a_moment_ago_is_looked_for_on_the_server(tmp_
     assert stands(tmp_path / "heir")
     assert not stands(tmp_path / "none" / "file")
     assert everything(tmp_path) == ["heir", "other"]
+
+
+def test_a_parent_that_another_process_makes_at_that_moment_is_no_fault(tmp_path, monkeypatch):
+    """The first mkdir finds no parent; before anything else is done there is one."""
+    folder, mkdir = tmp_path / "runs" / "00", Path.mkdir
+
+    def late(self, *words, **more):
+        if not folder.parent.exists():
+            mkdir(folder.parent)
+            raise FileNotFoundError
+        mkdir(self, *words, **more)
+
+    monkeypatch.setattr(Path, "mkdir", late)
+    make_folder(folder)
+    assert folder.is_dir()
