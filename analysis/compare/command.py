@@ -74,8 +74,10 @@ def _make(asked: argparse.Namespace) -> None:
             told.append(said)
             tell(sentence)
 
-    if asked.seal and not asked.preregistered:
+    if asked.seal is not None and not asked.preregistered:
         raise ConfigError("--seal checks a registration; name it with --preregistered.")
+    if asked.seal is not None and len(asked.seal) < DIGITS:
+        raise ConfigError(f"--seal is {asked.seal!r}; give the hash that was printed, or its first {DIGITS} digits.")
     fixed = fixed_for(asked) if asked.preregistered else None
     folder, rows = rows_asked_for(asked, told=left_out)
     store, place, state = Store(folder), folder / "tables", None
@@ -192,8 +194,10 @@ def notes_beside(store: Store, rows: Sequence[Row]) -> list[str]:
 
 def _said(registration: Registration, state: State) -> list[str]:
     at = registration.registered.replace("T", " ").replace("+00:00", " UTC")
+    other = [f"{state.other_code} of the runs were trained by other code than the registered one."]
     return [
         f"Preregistered as {registration.name} ({registration.hash[:DIGITS]}) on {at}, {state.runs} runs: "
         f"{state.words}.",
         f"Hypothesis: {registration.hypothesis.rstrip('.')}.",
+        *(other if state.other_code else ()),
     ]

@@ -73,6 +73,8 @@ def _make(asked: argparse.Namespace) -> None:
             raise ConfigError(f"{' and '.join(given)} describe a registration; give it a name: `preregister NAME …`.")
         _list(Store(folder_of(asked)))
         return
+    if asked.seal and (given := [f"--{option}" for option in FIXED if getattr(asked, option)]):
+        raise ConfigError(f"--seal is of a registration that exists; leave {' and '.join(given)} out.")
     if asked.seal:
         store = Store(folder_of(asked))
         print(seal_of(store, read(store, asked.name).registration))

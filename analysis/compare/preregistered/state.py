@@ -30,11 +30,14 @@ from plasticity_lab.records.targets import differs_from_metrics
 
 @dataclass(frozen=True)
 class State:
-    """broken: the changes, each as the end of a sentence. ended: how many of the registration's runs have ended."""
+    """broken: the changes, each as the end of a sentence. ended: how many of the registration's runs have ended.
+    other_code: how many of these were trained by other code than the registered one.
+    """
 
     broken: Sequence[str]
     ended: int
     runs: int
+    other_code: int = 0
 
     @property
     def kept(self) -> bool:
@@ -73,7 +76,8 @@ def state_of(store: Store, read: Read, rows: Sequence[Row], seal: str | None = N
     broken += _since_first_reading(store, registration, records)
     broken += _added(registration, rows)
     keep_first_reading(store, registration.runs)
-    return State(broken, len(ended), len(registration.runs))
+    codes = [records[run]["provenance"].get("code") for run in ended] if registration.code else []
+    return State(broken, len(ended), len(registration.runs), sum(code != registration.code for code in codes))
 
 
 def _since_first_reading(
