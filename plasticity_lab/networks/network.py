@@ -20,12 +20,7 @@ from plasticity_lab.stacking.noisy import StackedNoisyLinear
 from plasticity_lab.stacking.normed import StackedDiagonal, StackedNormed, StackedRMSNormed
 
 Arrays = Mapping[str, np.ndarray]
-FOLLOWED_BY = {
-    "layer": StackedNormed,
-    "rms": StackedRMSNormed,
-    "diagonal": StackedDiagonal,
-    "batch": StackedBatchNormed,
-}
+FOLLOWED_BY = dict(layer=StackedNormed, rms=StackedRMSNormed, diagonal=StackedDiagonal, batch=StackedBatchNormed)
 """`network.norm` → the class of the layer and its normalisation."""
 NORMS = ("none", *FOLLOWED_BY)
 WITHOUT_GAIN = ("default", "lecun", "xavier", "variance_scaling")
