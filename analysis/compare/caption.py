@@ -16,6 +16,7 @@ from analysis.statistics.method import EFFECT, with_coverage
 from analysis.tables.caption import data_line
 from analysis.tables.made_by import CODE, MACHINE, made_lines
 from analysis.tables.result import Cell
+from plasticity_lab.records.measures import POINTS
 
 WHY: tuple[Why, ...] = ("diverged", "failed", "waiting", "no_episode", "no_value", "stopped")
 """The outcomes of runs without a value, in the order of the caption."""
@@ -112,11 +113,12 @@ def _tests(compared: Compared) -> list[str]:
     tests = _tested(compared)
     seeds = sorted({pair.paired.n for pair in pairs})
     many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    unit = f", in {POINTS}" if compared.measure.of_difference.unit == POINTS else ""
     shared = "same seeds" if one else "same seeds of the same benchmark"
     spread = "" if one else ", for the mean score, with the variances of benchmarks added"
     g = "g: Hedges' effect size, the difference in SDs over seeds" + ("" if one else ", mean over benchmarks")
     return [
-        f"Difference: the mean{'' if one else ' score'} minus the one of {compared.reference}{made}.",
+        f"Difference: the mean{'' if one else ' score'} minus the one of {compared.reference}{unit}{made}.",
         f"Welch p: two-sided test of equal means{spread}, unequal variances; paired p: the t-test of differences at "
         f"the {shared} ({many} pairs); Holm p: Welch's, corrected for the {tests} "
         f"test{'s' * (tests != 1)} of this table.",

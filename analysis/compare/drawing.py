@@ -20,6 +20,8 @@ from plasticity_lab.records.measures import Column
 THRESHOLDS = 101
 TABLES = 12
 """The number of tables that get panels in the figure, at most."""
+SCORES = "scores"
+"""The place of panels with scores over several benchmarks."""
 DRAWN = 2000
 """Replicates of a profile's band."""
 BAND = Method("stratified percentile bootstrap", replicates=DRAWN, seed=0)
@@ -81,8 +83,10 @@ def _dots(
             key, n = _key(compared, arm), [min(middle.runs, default=0)]
             dot = Series(arm, key, [middle.value], [arm], n, x_sd=[half], joined=False, marker="own", listed=False)
             series.append(dot)
-    label = with_unit(f"{compared.measure.label}, {what}", compared.measure)
-    return Panel(head, label, "", series, categories=[arm for arm, _ in values], zero=zero)
+    measure = compared.measure.of_difference if zero else compared.measure
+    label = with_unit(f"{measure.label}, {what}", measure)
+    categories = [arm for arm, _ in values]
+    return Panel(head, label, "", series, categories=categories, zero=zero, place=compared.task or SCORES)
 
 
 def _profiles(compared: Compared, head: str) -> Panel:
@@ -177,7 +181,8 @@ def _of_one(compared: Compared, head: str, curves: _Curves, of_arm: Mapping[str,
         series += _course(compared, arm, [curves.places[at] for at in bins], middles, [*kept])
     measure = curves.column.measure
     x_label, y_label = "task" if curves.whole else "steps of the run", f"{with_unit(measure.title, measure)}, IQM"
-    return Panel(head, x_label, y_label, series, x_whole=True, band=True, labels=True)
+    place = compared.task or ""
+    return Panel(head, x_label, y_label, series, x_whole=True, band=True, labels=True, place=place)
 
 
 def _of_several(compared: Compared, head: str, read: Mapping[str, _Curves], of_arm: Mapping[str, set[str]]) -> Panel:
@@ -199,7 +204,7 @@ def _of_several(compared: Compared, head: str, read: Mapping[str, _Curves], of_a
         columns = [[[scores[part] for scores in of_run.values()] for of_run in kept] for part in range(many)]
         middles = [interval(matrix(column), "iqm") for column in columns]
         series += _course(compared, arm, places, middles, [run for of_run in kept for run in of_run])
-    return Panel(head, "part of the training", "score, IQM", series, band=True, labels=True)
+    return Panel(head, "part of the training", "score, IQM", series, band=True, labels=True, place=SCORES)
 
 
 def _course(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.compare.setting import ARM, TUNED, all_settings, arms, comes_along, listed, task_of, word
+from analysis.conf import groups
 from analysis.names import BENCHMARKS, NAMES, display
 from analysis.rows import NAMED_BY_THE_ASKER, Row, grouped, key, varying
 from analysis.setting_words import words_of
@@ -16,7 +17,7 @@ from plasticity_lab.errors import ConfigError
 
 Settings = Mapping[str, Any]
 FIRST = ("none", "null", "false")
-"""Values that mean "nothing"; they are sorted before all others."""
+"""Values that mean "nothing"; they are sorted before all others, and so is the neutral option of a group."""
 
 
 @dataclass(frozen=True)
@@ -181,11 +182,17 @@ def _telling(runs: Sequence[_Run]) -> dict[str, list[str]]:
 
 
 def _place(by: str, value: Any, own: Settings) -> tuple[Any, ...]:
-    """A sort key of arms: numbers by size; names in the papers' order, then other names by letter."""
+    """A sort key of arms: the plain one; numbers by size; names in the papers' order, then other names by letter."""
     known = {name: at for at, name in enumerate(NAMES.get(by, {}))}
     as_word = word(value)
     sizes = [by_size(comparable(of)) for of in own.values()]
-    return as_word not in FIRST, known.get(as_word, len(known)), by_size(comparable(value)), sizes
+    neutral = [of["neutral"] for group, of in groups().items() if "neutral" in of and by in (group, ARM)]
+    return (
+        not {*as_word.split()} <= {*FIRST, *neutral},
+        known.get(as_word, len(known)),
+        by_size(comparable(value)),
+        sizes,
+    )
 
 
 def _task_name(task: tuple[str, ...], runs: Iterable[_Run]) -> str:

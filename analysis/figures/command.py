@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -41,6 +42,9 @@ def add_command(command: argparse.ArgumentParser) -> None:
         help=f"of {ACTIVATIONS_FIGURE}: what `{WRITING}` wrote, - for standard input; default all activations",
     )
     command.add_argument("--lines", nargs="+", metavar="NAME", help="only these lines, by the words of the legend")
+    command.add_argument(
+        "--own-ranges", action="store_true", help="each panel has its own range; default: comparable panels share one"
+    )
     command.add_argument("--width", type=float, metavar="INCHES", help="how wide the pictures are, as 3.25 of a column")
     command.add_argument(
         "--font", metavar="FAMILY", help=f"the font of all text: {', '.join(SHIPPED)}, or one installed here"
@@ -54,6 +58,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
 def _make(asked: argparse.Namespace) -> None:
     name, folder, drawing = _drawn(asked)
     drawing = only(drawing, asked.lines)
+    drawing = replace(drawing, own_ranges=asked.own_ranges or drawing.own_ranges)
     files = files_of(drawing, Paper(asked.width, asked.font, asked.font_size, not asked.no_caption))
     out = asked.out or folder
     for ending, content in files.items():

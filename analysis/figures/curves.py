@@ -71,8 +71,9 @@ def _panels(group: Group, column: Column, metrics: Metrics) -> tuple[list[Panel]
     panels = []
     x_label, y_label = "task" if whole else "steps of the run", with_unit(column.measure.title, column.measure)
     for body, lines in by_body.items():
-        title = f"{group.title} · {body_name(group.runs[0], body)}" if len(by_body) > 1 else group.title
-        panels.append(Panel(title, x_label, y_label, lines, x_whole=True, band=True, labels=True))
+        names = [group.title, group.column.label]
+        title, place = (f"{of} · {body_name(group.runs[0], body)}" if len(by_body) > 1 else of for of in names)
+        panels.append(Panel(title, x_label, y_label, lines, x_whole=True, band=True, labels=True, place=place))
     return panels, _counted(group, column, dict(best), {run for course in courses for run in course.runs})
 
 

@@ -178,7 +178,7 @@ def _panel(found: Cycled, title: str, stages: Sequence[Sequence[Interval]]) -> P
         lines.append(Series(arm.label, arm.activation, x, y, n, y_range=ends, runs=arm.runs))
     lines.sort(key=lambda line: -np.mean([float(y) for y in line.y[-len(found.bodies) :]]))
     label = f"stage: {', '.join(map(body_name, found.bodies))} in turn"
-    return Panel(title, label, "plasticity score", lines[:MOST], x_whole=True, band=True, labels=True)
+    return Panel(title, label, "plasticity score", lines[:MOST], x_whole=True, band=True, labels=True, place="scores")
 
 
 def _by_student(found: Cycled, made: Normalised, method: Method) -> list[list[Interval]]:

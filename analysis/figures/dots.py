@@ -70,7 +70,7 @@ def _with_paper(group: Group) -> Panel:
         x, sd = [paper.mean for paper in papers.values()], [paper.sd for paper in papers.values()]
         series.append(Series(label, "", x, [*papers], [5] * len(papers), x_sd=sd, joined=False, marker=marker))
     label = with_unit(metric.label, metric)
-    return Panel(group.title, label, "", series, categories=[head.label for head, _ in shown])
+    return Panel(group.title, label, "", series, categories=[head.label for head, _ in shown], place=group.column.label)
 
 
 NOTHING = "No run says how well it learned its first and its last tasks."
@@ -138,7 +138,8 @@ def _moves(before: Group, after: Group) -> Panel | None:
     series.append(dots(LAST, "filled", [(head, two) for head, _, two in pairs]))
     metric = after.result.metric
     label = with_unit(_common(before.result.metric.title, metric.title), metric)
-    return Panel(after.title, label, "", series, categories=[head.label for head, _, _ in pairs])
+    categories = [head.label for head, _, _ in pairs]
+    return Panel(after.title, label, "", series, categories=categories, place=after.column.label)
 
 
 def _common(first: str, last: str) -> str:

@@ -82,6 +82,7 @@ class Panel:
     x_ticks: the positions of ticks, if they are not chosen automatically. band: whether spreads are bands around a
     line; otherwise they are bars. diagonal: whether x = y is drawn; both axes then have one unit. zero: whether x = 0
     is drawn. labels: whether each series has its name at its end; otherwise a legend names them.
+    place: the benchmark or environment, if the panels of one place show comparable values.
     heat: set for a heat map. Each series is then a row named by its label, with its numbers as colours; x_categories
     are above the columns. The value says whether the colour scale is symmetric around 0 or starts at 0.
     """
@@ -99,17 +100,22 @@ class Panel:
     diagonal: bool = False
     zero: bool = False
     labels: bool = False
+    place: str = ""
     heat: Literal["around 0", "from 0"] | None = None
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure: its name among the commands, a title, panels, and the sentences below them."""
+    """A figure: its name among the commands, a title, panels, and the sentences below them.
+
+    own_ranges: whether each panel has its own range; otherwise comparable panels share one (`ranges.py`).
+    """
 
     name: str
     title: str
     panels: Sequence[Panel]
     caption: Sequence[str] = field(default=())
+    own_ranges: bool = False
 
 
 def with_unit(words: str, measure: Measure) -> str:

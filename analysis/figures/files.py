@@ -65,7 +65,8 @@ def of_file(path: Path) -> Drawing:
         panels = [
             Panel(**{**panel, "series": [_series(series) for series in panel["series"]]}) for panel in content["panels"]
         ]
-        return Drawing(content["name"], content["title"], panels, content["caption"])
+        own_ranges = content.get("own_ranges", False)
+        return Drawing(content["name"], content["title"], panels, content["caption"], own_ranges)
     except OSError as error:
         raise ConfigError(f"Cannot read {path}: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:

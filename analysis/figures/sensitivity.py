@@ -31,6 +31,7 @@ def sensitivity(asked: Asked) -> Drawing:
     having = [row for row in asked.rows if by in row.own or by in row.study]
     studies = _words_without(by, (row.study for row in having))
     named = ("benchmark", "protocol", "schedule", "hyperparams", "intervention")
+    having.sort(key=lambda row: row.intervention != "none")  # its panel is first
     rows_of_panel = grouped(having, lambda row: (*(getattr(row, name) for name in named), studies[id(row.study)]))
     drawn: list[tuple[Group, list[Series], dict[str, Any]]] = []
     found: list[Group] = []
@@ -154,10 +155,11 @@ def _panel(title: str, group: Group, lines: Sequence[Series], by: str) -> Panel:
     numbers = [value for value in values if _is_number(value)]
     if len(numbers) < len(values):
         named = [replace(line, x=[str(value) for value in line.x]) for line in lines]
-        return Panel(title, by, label, named, x_categories=[str(value) for value in values], labels=True)
+        words = [str(value) for value in values]
+        return Panel(title, by, label, named, x_categories=words, labels=True, place=group.column.name)
     wide = numbers[0] > 0 and numbers[-1] > WIDE * numbers[0]
     ticks = numbers if len(numbers) <= TICKS else ()
-    return Panel(title, by, label, lines, x_log=wide, x_ticks=ticks, labels=True)
+    return Panel(title, by, label, lines, x_log=wide, x_ticks=ticks, labels=True, place=group.column.name)
 
 
 def _order(value: Any) -> tuple[bool, float, str]:

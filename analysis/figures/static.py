@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.ranges import axes_of, comparable, ranges
 from analysis.figures.style import USUAL, Look, Paper, looks
 
 if TYPE_CHECKING:  # half a second to import; tables do not need it
@@ -81,8 +82,13 @@ def draw(drawing: Drawing, paper: Paper = USUAL) -> "Figure":
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     drawn = figure.subplots(down, across, squeeze=False, height_ratios=heights).ravel().tolist()
-    for axes, panel in zip(drawn, panels, strict=False):
-        _panel(axes, panel, look_of)
+    for axes, panel, alike, shared in zip(drawn, panels, comparable(drawing), ranges(drawing), strict=False):
+        if panel.heat:
+            heat(axes, panel, colour_ends(alike))
+        else:
+            _panel(axes, panel, look_of)
+        if shared:
+            axes.set(**{f"{axis}lim": shared for axis in axes_of(panel)})
     for axes in drawn[len(panels) :]:
         axes.set_axis_off()
     # An empty second line of the title reserves space for the legend.
@@ -115,9 +121,6 @@ def _height(panel: Panel, scale: float) -> float:
 
 
 def _panel(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:
-    if panel.heat:
-        heat(axes, panel)
-        return
     if panel.diagonal:
         axes.axline((0, 0), slope=1, color=style.PALE, linewidth=0.8, zorder=0)
     if panel.zero:
@@ -239,11 +242,11 @@ def spread(wanted: Sequence[float], apart: float) -> list[float]:
     return places
 
 
-def heat(axes: "Axes", panel: Panel) -> None:
-    """Draws the panel: a row for each series, a column for each of its categories along x."""
+def heat(axes: "Axes", panel: Panel, ends: tuple[float, float]) -> None:
+    """Draws the panel: a row for each series, a column for each of its categories along x.  ends: the range of its colours."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    values, (least, most) = numbers(panel), colour_ends(panel)
+    values, (least, most) = numbers(panel), ends
     colours = LinearSegmentedColormap.from_list("around_0", style.AROUND_0 if least else style.AROUND_0[1:])
     image = axes.imshow(values, cmap=colours, vmin=least, vmax=most, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
@@ -266,10 +269,10 @@ def numbers(panel: Panel) -> np.ndarray:
     return found
 
 
-def colour_ends(panel: Panel) -> tuple[float, float]:
-    """The ends of the colour scale: symmetric around 0, or from 0 on."""
-    most = float(np.nanmax(np.abs(numbers(panel)), initial=0.0)) or 1.0
-    return (0.0 if panel.heat == "from 0" else -most), most
+def colour_ends(panels: Sequence[Panel]) -> tuple[float, float]:
+    """The ends of the colour scale that the panels share: symmetric around 0, or from 0 on."""
+    most = max(float(np.nanmax(np.abs(numbers(panel)), initial=0.0)) for panel in panels) or 1.0
+    return (0.0 if panels[0].heat == "from 0" else -most), most
 
 
 def written(value: float) -> str:

@@ -15,6 +15,8 @@ from analysis.names import ACTIVATIONS, INTERVENTIONS
 from plasticity_lab.errors import ConfigError
 
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
+ON_DARK = {COLOURS[0]: "#F2F2F2", COLOURS[4]: "#4A86E8"}
+"""Colour → its replacement on a dark page, if its contrast there is below 4.5 : 1 (WCAG 2.2, 1.4.3)."""
 INK, PALE, GRID = "#222222", "#999999", "#DDDDDD"
 OURS, OTHER = COLOURS[4], COLOURS[5]
 """Colours of dots without an activation: ours (or the later result), and the paper's (or the earlier result)."""

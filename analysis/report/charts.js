@@ -6,8 +6,10 @@ const DARK = window.matchMedia("(prefers-color-scheme: dark)");
 const NARROW = 560; // pixels: a narrower chart has no space for a legend next to it
 const A_LINE = 20, A_LETTER = 6.5, A_SIGN = 46; // pixels of a legend's line, of a letter, and of the sign before a name
 const drawn = new Set();
+let onDark = {}; // colour → its replacement on a dark page
 
-function drawCharts(charts) {
+function drawCharts(charts, dark) {
+  onDark = dark;
   const seen = new IntersectionObserver(
     (entries) => {
       for (const { target, isIntersecting } of entries) {
@@ -53,10 +55,10 @@ function draw(chart) {
   Plotly.react(chart, data.map(inColours), shaped(data, layout, narrow, chart.clientWidth), settings);
 }
 
-// Black lines become white on a dark page; all other colours are visible on both backgrounds.
+// Black and dark blue have replacements on a dark page; all other colours have enough contrast on both backgrounds.
 function inColours(trace) {
   if (!DARK.matches) return trace;
-  const seen = (colour) => (colour === "#000000" ? "#f2f2f2" : colour);
+  const seen = (colour) => onDark[colour] ?? colour;
   const parts = {};
   for (const part of ["line", "marker", "error_x", "error_y"])
     if (trace[part]) parts[part] = { ...trace[part], color: seen(trace[part].color) };

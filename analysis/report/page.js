@@ -120,7 +120,7 @@ function loadAgain(seconds) {
     followColours();
     const [data, DataTable] = await Promise.all([unpacked("data"), tablesLibrary()]);
     openSections();
-    drawCharts(data.charts);
+    drawCharts(data.charts, data.style.dark);
     await painted();
     sortTables(DataTable);
     await painted();

@@ -7,6 +7,7 @@ from typing import Any
 
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.ranges import axes_of, comparable, ranges
 from analysis.figures.static import colour_ends, numbers, written
 from analysis.figures.style import Look, looks
 
@@ -21,12 +22,18 @@ _AXIS = {"gridcolor": style.GRID, "zerolinecolor": style.GRID, "linecolor": styl
 def charts(drawing: Drawing) -> list[Chart]:
     """One chart for each panel, with its title."""
     look_of = looks([(series.label, series.key) for panel in drawing.panels for series in panel.series])
-    return [_chart(panel, look_of) for panel in drawing.panels]
+    made = []
+    for panel, alike, shared in zip(drawing.panels, comparable(drawing), ranges(drawing), strict=True):
+        if panel.heat:
+            made.append({"data": [_heat(panel, colour_ends(alike))], "layout": _layout(panel)})
+            continue
+        made.append(_chart(panel, look_of))
+        for axis in axes_of(panel) if shared else "":
+            made[-1]["layout"][f"{axis}axis"]["range"] = shared
+    return made
 
 
 def _chart(panel: Panel, look_of: Mapping[str, Look]) -> Chart:
-    if panel.heat:
-        return {"data": [_heat(panel)], "layout": _layout(panel)}
     traces: list[dict[str, Any]] = []
     for series in panel.series:
         look = look_of[series.label]
@@ -62,9 +69,9 @@ def _trace(panel: Panel, series: Series, look: Look) -> dict[str, Any]:
     return trace
 
 
-def _heat(panel: Panel) -> dict[str, Any]:
-    """The trace of a heat map, with the number in each field."""
-    values, (least, most) = numbers(panel), colour_ends(panel)
+def _heat(panel: Panel, ends: tuple[float, float]) -> dict[str, Any]:
+    """The trace of a heat map, with the number in each field.  ends: the range of its colours."""
+    values, (least, most) = numbers(panel), ends
     colours = style.AROUND_0 if least else style.AROUND_0[1:]
     runs = [[series.n[at] if at < len(series.n) else 0 for at in range(len(series.x))] for series in panel.series]
     named = _escaped(panel.y_label)

@@ -74,7 +74,7 @@ def report(
         "runs": runs_payload(runs),
         "again": again,
         "curves": curves,
-        "style": {"colours": style.COLOURS, "grid": style.GRID, "layout": style.SMALL_CHART},
+        "style": {"colours": style.COLOURS, "dark": style.ON_DARK, "grid": style.GRID, "layout": style.SMALL_CHART},
     }
     return _page(shown, data)
 

@@ -48,9 +48,13 @@ def build(table: Table[Result], rows: Sequence[Row], metric_name: str | None = N
     if not selections and table.cell:
         return [_result(table, {}, [], name) for name in ([metric_name] if metric_name else [table.cell, *table.also])]
     order = {name: place for place, name in enumerate((table.cell, *table.also))}
+
+    def place(selected: tuple[str, ...]) -> tuple[int, list[str]]:
+        return order.get(selected[0], -1), ["" if name == "none" else name for name in selected]  # none is first
+
     return [
         _result(table, dict(zip(groups, options, strict=True)), selections[name, *options], name)
-        for name, *options in sorted(selections, key=lambda selected: (order.get(selected[0], -1), selected))
+        for name, *options in sorted(selections, key=place)
     ]
 
 

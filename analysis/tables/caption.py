@@ -8,7 +8,7 @@ from analysis.outcomes import in_words, over_tasks
 from analysis.rows import Row
 from analysis.statistics.method import Method, shared, with_coverage
 from analysis.tables.made_by import made_lines
-from analysis.tables.missing import NOT_HERE, missing_lines, waiting_lines
+from analysis.tables.missing import NOT_HERE, in_list, missing_lines, waiting_lines
 from analysis.tables.paper import of_another
 from analysis.tables.result import Cell, Heading, Result
 from analysis.tables.table import Table
@@ -173,7 +173,7 @@ def _paper(result: Result) -> list[str]:
     without = [column.label for column in result.columns if column.name not in reported]
     line = f"Paper: its values in {result.table.source} (full schedule, best hyperparameters, 5 seeds)"
     return [
-        f"{line}; nothing for {', '.join(without)}." if without else f"{line}.",
+        f"{line}; nothing for {in_list(result.table.columns, without)}." if without else f"{line}.",
         *(
             f"‡ {column.label}: the paper's numbers are {of_another(column.unlike)} ({'; '.join(column.unlike)})."
             for column in result.columns

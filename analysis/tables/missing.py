@@ -35,7 +35,7 @@ def missing_lines(
         for names in _by_presence(table.rows, [name for name in wanted if name not in present]):
             columns_of.setdefault((tuple(names), column.settings, column.seeds), []).append(column)
     for (names, _, _), columns in columns_of.items():
-        words = f"{_named(table.rows, names)} on {', '.join(column.label for column in columns)}"
+        words = f"{_named(table.rows, names)} on {in_list(table.columns, [column.label for column in columns])}"
         command = training_command(table, selection, names, [column.name for column in columns], columns[0])
         lacking.setdefault(command, []).append(words)
     names = table.only.get(table.columns) or dict.fromkeys(name for _, name in expected)
@@ -75,7 +75,12 @@ def _by_presence(group: str, names: Iterable[str]) -> list[list[str]]:
 
 def _named(axis: str, names: Sequence[str]) -> str:
     shown = [display(NAMES.get(axis, {}), name) for name in names]
-    return ", ".join(shown) if len(shown) <= 6 else f"{len(shown)} {axis}s"
+    return in_list(axis, shown) if len(shown) <= 6 else f"{len(shown)} {axis}s"
+
+
+def in_list(axis: str, labels: Iterable[str]) -> str:
+    """Labels of rows or columns for a sentence: a bare "none" would say that the list is empty."""
+    return ", ".join(f"{axis}={label}" if label.startswith("none") else label for label in labels)
 
 
 def training_command(

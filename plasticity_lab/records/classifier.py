@@ -83,7 +83,7 @@ CLASSIFIER = Measures(
         percent("final_accuracy", "Final task accuracy, mean over tasks", short="final accuracy"),
         percent("final_accuracy_last_task", "Final accuracy of the last task"),
         # Neither a larger nor a smaller gap is better.
-        percent("gap", "Generalization gap", better="", short="GAP"),
+        percent("gap", "Generalization gap", better="", short="GAP").of_difference,
     ),
     headline="taoa",
     must_stay_finite="loss",

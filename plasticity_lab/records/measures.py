@@ -24,13 +24,15 @@ task's last epoch; "value", as given with the epoch, the episode or the evaluati
 Better = Literal["more", "less", ""]
 """The better direction of a measure; "" if neither is better."""
 
+POINTS = "percentage points"
+"""The unit of a difference of two percentages."""
+
 _POSSIBLE: Mapping[Kind, Sequence[Taken]] = {
     "task": ("mean", "last", "value"),
     "epoch": ("mean", "value"),
     "episode": ("value",),
     "pair": ("value",),
 }
-
 
 _FIRST = ("kind", "task", "epoch", "step")
 """The columns that every metrics.parquet has."""
@@ -59,6 +61,11 @@ class Measure:
     def label(self) -> str:
         """The title for narrow columns: `short`, or the full title."""
         return self.short or self.title
+
+    @property
+    def of_difference(self) -> "Measure":
+        """The measure of a difference of two values: percentages differ by percentage points."""
+        return replace(self, unit=POINTS) if self.unit == "%" else self
 
     def number(self, value: float) -> str:
         """A value, already in the unit, formatted for tables."""

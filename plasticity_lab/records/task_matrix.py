@@ -22,10 +22,10 @@ READ_OFF: Mapping[str, Measure] = {
     measure.name: measure
     for measure in (
         percent("acc", "Average accuracy over all tasks after the last", short="ACC"),
-        percent("bwt", "Backward transfer", short="BWT"),
-        percent("one_step_bwt", "Backward transfer over one task", short="one-step BWT"),
-        percent("fwt", "Forward transfer", short="FWT"),
-        percent("forgetting", "Forgetting", "less"),
+        percent("bwt", "Backward transfer", short="BWT").of_difference,
+        percent("one_step_bwt", "Backward transfer over one task", short="one-step BWT").of_difference,
+        percent("fwt", "Forward transfer", short="FWT").of_difference,
+        percent("forgetting", "Forgetting", "less").of_difference,
     )
 }
 """The summaries of a matrix; each name is a property of `TaskMatrix`."""

@@ -253,4 +253,4 @@ def test_panels_of_one_benchmark_say_in_what_their_runs_differ(two_rates, record
     for lr in (1e-3, 1e-4):
         classified(two_rates, record("relu", lr=lr, intervention="l2_init"), [0.4, 0.4])
     panels = {line["panel"] for line in drawn(two_rates, "sensitivity", by="optimizer.lr")}
-    assert panels == {"Permuted digits · Vanilla", "Permuted digits · +L2-Init"}
+    assert panels == {"Permuted digits · none", "Permuted digits · +L2-Init"}

@@ -26,7 +26,7 @@ NONE = {"agent.name": "no_replay"}
         (
             [{"intervention.name": "none"}, {"intervention.name": "l2_init"}],
             ["intervention.name"],
-            ["Vanilla", "+L2-Init"],
+            ["none", "+L2-Init"],
         ),
         ([NONE, NONE], [], ["", ""]),
     ],

@@ -1,11 +1,13 @@
 """Two arms of three seeds, by hand and by SciPy; and what is said where there is no number."""
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.stats
 
 from analysis.compare.caption import caption
 from analysis.compare.comparison import comparison
+from analysis.compare.drawing import drawing
 from analysis.compare.listing import arms_table
 from analysis.rows import rows
 from plasticity_lab.errors import ConfigError
@@ -30,6 +32,10 @@ def said(found):
 def test_a_pair_is_what_scipy_and_the_formulas_say(three):
     (found,) = comparison(three, "intervention").shown
     assert (found.reference, [arm.label for arm in found.arms]) == ("none", ["none", "l2_init", "snr"])
+    assert "Difference: the mean minus the one of none, in percentage points, with" in said(comparison(three))
+    no_metrics = pl.LazyFrame(schema={"run": pl.String, "kind": pl.String, "task": pl.Int64, "step": pl.Int64})
+    labels = {panel.x_label for panel in drawing(comparison(three), lambda runs: no_metrics, None, [found]).panels}
+    assert labels == {"TAOA, IQM (%)", "TAOA, difference of means to none (percentage points)"}
     pair = found.against("l2_init")
     a, b = 100 * np.array(INIT), 100 * np.array(NONE)
     assert pair.difference.value == pytest.approx(5.0)
