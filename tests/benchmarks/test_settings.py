@@ -46,7 +46,7 @@ def test_each_setting_has_one_line_that_explains_it(cls):
 
 
 NEEDED = ["source", "tasks", "epochs", "steps", "batch_size"]
-COMMON = ["order", "normalise", "subset", "eval_images", "eval_matrix"]
+COMMON = ["order", "normalise", "subset", "eval_images", "eval_matrix", "transition_steps", "transition"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ Legend: K runs, S steps, N training images of a task, M images in the memory, R 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -13,17 +14,17 @@ from torch import Tensor
 
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.replay.tables import Indices, MixedTables
 from plasticity_lab.agents.supervised.images import Pixels, laid_out
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.score import indices
-from plasticity_lab.agents.supervised.tables import Tables, aligned_batches
+from plasticity_lab.agents.supervised.tables import transition_rows
 from plasticity_lab.agents.update import SECOND, takes_second
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.host import host_stream
-from plasticity_lab.records.rows import Evaluation, Rows
-from plasticity_lab.stacking.run_axis import aligned
+from plasticity_lab.records.rows import Evaluation
 
 
 class GroupsLearner(SupervisedLearner):
@@ -55,7 +56,7 @@ class GroupsLearner(SupervisedLearner):
         flat = np.ascontiguousarray(image_set.train_images).reshape(1, len(image_set.train_labels), -1)
         self.images = torch.from_numpy(self.pixels.as_they_lie(flat)).to(device)  # (1, all, D)
         # For the current task: indices of its images in the set, the memory, and an epoch's replayed images.
-        self.images_KN = self.memory_KM = np.zeros((self.runs, 0), np.int64)
+        self.images_KN = self.earlier_KN = self.memory_KM = np.zeros((self.runs, 0), np.int64)
         self._replays: dict[str, tuple[int, NDArray[np.int64]]] = {}
 
     def begin(self, task: Task, fresh: bool) -> None:
@@ -63,6 +64,7 @@ class GroupsLearner(SupervisedLearner):
         self.task = task
         self.images_KN = np.stack([lesson.images for lesson in task.lessons])
         self.labels = torch.from_numpy(self.image_set.train_labels[self.images_KN]).to(self.device)
+        self.earlier_KN = np.stack([lesson.images for lesson in task.earlier or task.lessons])
         self.memory_KM = self._memory(task.position)
         self._replays = {}
         self.network.expect(task.benchmark.steps_of(task.position), task.benchmark.total_steps)
@@ -96,7 +98,17 @@ class GroupsLearner(SupervisedLearner):
         if takes_second(self.network.intervention):
             drawn = self.second.of(chunk), self.images_KN, self._replayed(chunk, "second replay")
             corrections = {**corrections, SECOND: self.tables.on_device(self.tables.indices(*drawn))}
+        if chunk.shares is not None:
+            before = replace(chunk, images=chunk.images % self.earlier_KN.shape[1])
+            earlier_KSB = self.tables.indices(before, self.earlier_KN, self._replayed(chunk))
+            labels_KSB = self.image_set.train_labels[earlier_KSB]
+            rows = transition_rows(chunk.shares, earlier_KSB, labels_KSB, self.device)
+            corrections = {**corrections, **rows}
         return self.tables.mixed(chunk, self.images_KN, self._replayed(chunk), self.image_set.train_labels, corrections)
+
+    def _earlier_images(self) -> Tensor:
+        """All images of the set: the tables have indices into it."""
+        return self.images.flatten(0, 1)
 
     def _memory(self, position: int) -> NDArray[np.int64]:
         """Each run's memory at the beginning of the task at that position, (K, M)."""
@@ -177,8 +189,6 @@ def scores_of(model: Model, pixels: Pixels) -> Scores:
 #
 # Legend: K runs, T tasks, N images of a task, M images in the memory, S steps, R images replayed at a step.
 
-Indices = NDArray[np.int64]
-
 
 def shares(sizes: Sequence[int], memory: int, per_task: int) -> list[int]:
     """Number of remembered images of each task after these tasks. sizes: number of images of each task.
@@ -223,73 +233,3 @@ def drawn(there: int, replayed: int, steps: int, generator: np.random.Generator)
         taken = (chosen == image[:, None]).any(axis=1)
         chosen[:, place] = np.where(taken, last, image)
     return chosen
-
-
-# A chunk's data with arriving and replayed images in one batch: arriving images first, then replayed ones.
-#
-# Legend: K runs, S steps of a chunk, A images that arrive at a step, R replayed images, B both, each rounded up to a
-# multiple of 4.
-
-
-class MixedTables(Tables):
-    """`Tables` for batches of arriving and replayed images. batch_size, replayed: maximum number of each per step."""
-
-    def __init__(self, rows: int, runs: int, batch_size: int, replayed: int, device: torch.device) -> None:
-        self.arriving, self.behind = aligned(batch_size), aligned(replayed)
-        super().__init__(rows, runs, self.arriving + self.behind, device)
-        self.there_SB = np.zeros((0, self.arriving + self.behind), bool)
-
-    def mixed(
-        self,
-        chunk: Chunk,
-        images_KN: NDArray[np.int64],
-        replayed_KSR: NDArray[np.int64],
-        labels: NDArray[np.int64],
-        corrections: Mapping[str, Tensor],
-    ) -> Mapping[str, Tensor]:
-        """The tables of a chunk.
-
-        images: indices of the task's images in the set.
-        replayed: indices of the replayed images in the set.
-        labels: labels of the set.
-        """
-        images_KSB, there_SA = self.indices(chunk, images_KN, replayed_KSR), aligned_batches(chunk)[1]
-        behind_SR = np.broadcast_to(np.arange(self.behind) < replayed_KSR.shape[2], (chunk.steps, self.behind))
-        self.there_SB = np.concatenate([there_SA, behind_SR], axis=1)
-        weights_SB = (self.there_SB / self.there_SB.sum(axis=1, keepdims=True)).astype(np.float32)
-        tables = {
-            "images": self.on_device(images_KSB),
-            "labels": self.on_device(labels[images_KSB]),
-            "weights": torch.from_numpy(weights_SB).to(self.device),
-            "position": torch.arange(chunk.first, chunk.first + chunk.steps, device=self.device),
-            **corrections,
-        }
-        return {name: self._filled(values) for name, values in tables.items()}
-
-    def indices(self, chunk: Chunk, images_KN: Indices, replayed_KSR: Indices) -> Indices:
-        """The images of each step in the set, (K, S, B); the arguments as in `mixed`."""
-        batches_KSA = aligned_batches(chunk)[0]
-        arriving_KSA = np.take_along_axis(images_KN, batches_KSA.reshape(len(images_KN), -1), axis=1)
-        empty = self.behind - replayed_KSR.shape[2]
-        behind_KSR = np.pad(replayed_KSR, ((0, 0), (0, 0), (0, empty)))
-        return np.concatenate([arriving_KSA.reshape(batches_KSA.shape), behind_KSR], axis=2)
-
-    def on_device(self, values_KSB: Indices) -> Tensor:
-        """(K, S, B) → (S, K, B)."""
-        return torch.from_numpy(values_KSB.swapaxes(0, 1)).to(self.device)
-
-    def rows_of(self, chunk: Chunk) -> Rows:
-        """Means over each step's images, (S, K): "accuracy" over arriving images, "loss" over arriving and replayed
-        images.
-
-        For the chunk of the last call of `mixed`.
-        """
-        losses, rights = (self.measured[name][: chunk.steps].cpu().numpy() for name in ("loss", "right"))
-        there, counts = self.there_SB[:, None, :], self.there_SB.sum(axis=1)[:, None]
-        new = slice(self.arriving)
-        return Rows(
-            {
-                "accuracy": (rights & there)[..., new].sum(axis=2) / chunk.counts[:, None],
-                "loss": np.where(there, losses, 0).astype(np.float64).sum(axis=2) / counts,
-            }
-        )

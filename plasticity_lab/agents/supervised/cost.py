@@ -26,6 +26,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
     # The floats of one evaluation batch with all activations, counted twice as a margin.
     between = sum(prod(unit.produced) for unit in model.units)
     floats = 2 * AT_ONCE * (pixels + between)
+    kept = benchmark.max_images * (2 if benchmark.transition_steps else 1)  # in a transition also the task before
     pairs = benchmark.tasks**2 if benchmark.eval_matrix else 0
     work = model.work()
     statistics = sum(first.size for first in model.statistics.values())
@@ -41,7 +42,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
                 f"the {model.size:,} parameters of its network",
                 "a smaller network.width",
             ),
-            Share(4 * floats + pixels * (benchmark.max_images + held_out), "images", "fewer benchmark.images"),
+            Share(4 * floats + pixels * (kept + held_out), "images", "fewer benchmark.images"),
         ),
         speed="convolving" if any(unit.kind == "channel" for unit in model.units) else "dense",
         rows=benchmark.tasks + benchmark.total_epochs + pairs,

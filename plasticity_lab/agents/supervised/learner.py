@@ -19,6 +19,7 @@ from plasticity_lab.agents.evenly_spread import evenly_spread, probe_of
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.coming import ComingImages
+from plasticity_lab.agents.supervised.earlier import EarlierTask
 from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for
 from plasticity_lab.agents.supervised.perturbed import Perturbed
 from plasticity_lab.agents.supervised.score import AT_ONCE, HeldOut, HeldOutUnmoved, indices, score_of
@@ -65,7 +66,10 @@ class SupervisedLearner:
             self.to_score = HeldOutUnmoved(image_set, device, reading)
         score = score_of(model, self.pixels, parts.kernels)
         self.same = (parts.structure, model.structure_key, *self.pixels.structure_key)
-        self.step = Compiled(step, ("supervised step", *self.same), reads=READS) if compiled else step
+        self.step = self.mixing = step
+        if compiled:
+            self.step = Compiled(step, ("supervised step", *self.same), reads=READS[:-1])
+            self.mixing = Compiled(step, ("supervised step in a transition", *self.same), reads=READS)
         of_score = "supervised score", *self.same
         self.score = Compiled(score, of_score, reads=range(7)) if compiled else score
         self.tables = Tables(min(CHUNK_STEPS, benchmark.max_batches), self.runs, benchmark.batch_size, device)
@@ -74,6 +78,7 @@ class SupervisedLearner:
         perturbation = parts.perturbation
         self.perturbed = None if perturbation is None else Perturbed(perturbation, benchmark, device)
         self.room: Tensor | None = None  # memory for a task's images, reused for each task
+        self.earlier = EarlierTask(image_set, self.runs, self.max_images, device, self.pixels.order)
         # The current task with its data, once it has begun.
         self.task: Task | None = None
         self.images = self.labels = self.offsets = torch.empty(0)
@@ -91,6 +96,7 @@ class SupervisedLearner:
             self.image_set, task.lessons, self.device, room=self.room, order=self.pixels.order
         )
         self.offsets = torch.arange(self.runs, device=self.device) * (self.max_images if len(self.images) > 1 else 0)
+        self.earlier.begin(task)
         self.network.expect(task.benchmark.steps_of(task.position), task.benchmark.total_steps)
         if fresh:
             self.network.begin_task(task.position, self._coming(task))
@@ -102,10 +108,10 @@ class SupervisedLearner:
         """
         more = {} if self.perturbed is None else self.perturbed.rows(chunk)
         tables = self._tables(chunk, {**self.network.corrections(chunk.steps), **more})
-        taken = 0
+        taken, earlier = 0, () if chunk.shares is None else (self._earlier_images(),)
         while taken < chunk.steps:
             part = self.network.due(chunk.steps - taken)
-            self._take(tables, self.tables.at[taken : taken + part])
+            self._take(tables, self.tables.at[taken : taken + part], *earlier)
             self.network.took(part)
             taken += part
         rows = self.tables.rows_of(chunk)
@@ -178,15 +184,21 @@ class SupervisedLearner:
         if takes_second(self.network.intervention):
             second = torch.from_numpy(aligned_batches(self.second.of(chunk))[0]).to(self.device)
             corrections = {**corrections, SECOND: (second + self.offsets.view(-1, 1, 1)).transpose(0, 1)}
+        if chunk.shares is not None:
+            corrections = {**corrections, **self.earlier.rows(chunk, chunk.shares)}
         return self.tables.of(chunk, self.labels.expand(self.runs, -1), self.offsets, corrections)
 
-    def _take(self, tables: Mapping[str, Tensor], rows: Iterable[Tensor]) -> None:
-        """Takes the steps for some rows of the tables."""
+    def _earlier_images(self) -> Tensor:
+        """The images of the task before, (R, D)."""
+        return self.earlier.images
+
+    def _take(self, tables: Mapping[str, Tensor], rows: Iterable[Tensor], *earlier: Tensor) -> None:
+        """Takes the steps for some rows of the tables.  earlier: the images of the task before, in a transition."""
         train_state, settings = self.network.train_state, self.network.settings
-        images, step, measured = self.images.flatten(0, 1), self.step, self.tables.measured
+        images, step, measured = self.images.flatten(0, 1), self.mixing if earlier else self.step, self.tables.measured
         for at in rows:
             train_state = train_state._replace(
-                state=step(train_state, settings, self.keys, images, tables, measured, at)
+                state=step(train_state, settings, self.keys, images, tables, measured, at, *earlier)
             )
         self.network.kept = train_state.state
 

@@ -5,6 +5,7 @@ Legend: K runs, S steps of a chunk, B examples of a batch, D pixels, O classes, 
 
 from collections.abc import Callable, Mapping
 
+import torch
 from torch import Tensor
 
 from plasticity_lab.agents.supervised.images import Pixels
@@ -20,13 +21,22 @@ Tensors = Mapping[str, Tensor]
 Step = Callable[..., State]
 LEARNING = "learning"
 """Batch entry of an update alone, if the network has running statistics."""
-READS = (1, 2, 3, 4, 6)
+READS = (1, 2, 3, 4, 6, 7)
 """Positions of the arguments that a step does not change."""
+SHARE, EARLIER = "share", "earlier "
+"""In a transition: the batch entry with the part of each example that is the task's own, (K, B), and the prefix of
+entries of the task before.
+"""
 
 
 def log_likelihood(outputs: Tensors, labels: Tensor) -> Tensor:
     """The log-likelihood of each label (K, B) given the "logits" (K, B, O): (K, B)."""
     return log_softmax_at(outputs["logits"], labels)
+
+
+def between(new: Tensor, earlier: Tensor, share: Tensor) -> Tensor:
+    """Between two tensors of one shape: for a share of 1 exactly the new one, for 0 the earlier one."""
+    return share * new + (1 - share) * earlier
 
 
 def divergence(settings: Tensors, outputs: Tensors, reference: Tensors) -> Tensor:
@@ -42,7 +52,9 @@ def cross_entropy_of(model: Model) -> Loss:
     """The cross-entropy of a batch. It measures "loss" and "right", (K, B).
 
     A batch has "x" (K, B, D) floats, "labels" (K, B), "weights" (B,) and the random numbers of `drawn`; in a perturbed
-    run also "factor" (). In an update of a network with running statistics, its weights are also LEARNING.
+    run also "factor" (). In an update of a network with running statistics, its weights are also LEARNING. In a
+    transition it also has SHARE and "earlier labels" (K, B): the target lies between both labels, and "right" counts
+    the label with the larger part.
     """
 
     def cross_entropy(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
@@ -56,8 +68,13 @@ def cross_entropy_of(model: Model) -> Loss:
             factor=batch.get("factor"),
             learning=learning,
         )
-        loss_KB = -log_likelihood(outputs, batch["labels"])
-        right_KB = outputs["logits"].argmax(dim=-1) == batch["labels"]
+        labels_KB = batch["labels"]
+        loss_KB = -log_likelihood(outputs, labels_KB)
+        if SHARE in batch:
+            earlier_KB = batch[f"{EARLIER}labels"]
+            loss_KB = between(loss_KB, -log_likelihood(outputs, earlier_KB), batch[SHARE])
+            labels_KB = torch.where(batch[SHARE] < 0.5, earlier_KB, labels_KB)
+        right_KB = outputs["logits"].argmax(dim=-1) == labels_KB
         return LossOutput(
             loss_KB * batch["weights"],
             {"loss": loss_KB, "right": right_KB},
@@ -86,6 +103,8 @@ def step_of(
         the intervention requires a second batch, also `SECOND` (S, K, B) into R.
     measured: "loss" and "right" (S, K, B), which it writes.
     at (1,): the index of the step among the S.
+    earlier: images (R, D) of the task before, in a transition; the tables then also have SHARE (S, K, B), and the
+        EARLIER "images" and "labels" (S, K, B).
     """
     update = update_of(
         model,
@@ -105,11 +124,17 @@ def step_of(
         tables: Tensors,
         measured: Tensors,
         at: Tensor,
+        earlier_RD: Tensor | None = None,
     ) -> State:
         now = row_of(tables, at)
         batch_KB = now["images"]
         x_KBD = pixels.scaled(images_RD.index_select(0, batch_KB.flatten()).view(*batch_KB.shape, -1))
-        batch = {"x": x_KBD, "labels": now["labels"], "weights": now["weights"]}
+        mixed: dict[str, Tensor] = {}
+        if earlier_RD is not None:
+            mixed = {name: now[name] for name in (SHARE, f"{EARLIER}labels")}
+            old = earlier_RD.index_select(0, now[f"{EARLIER}images"].flatten()).view(*batch_KB.shape, -1)
+            x_KBD = between(x_KBD, pixels.scaled(old), now[SHARE].unsqueeze(-1))
+        batch = {"x": x_KBD, "labels": now["labels"], "weights": now["weights"], **mixed}
         if (second_KB := now.get(SECOND)) is not None:
             flat = images_RD.index_select(0, second_KB.flatten())
             batch[SECOND] = pixels.scaled(flat.view(*second_KB.shape, -1))

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.agents.supervised.step import EARLIER, SHARE
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import Chunk
 from plasticity_lab.randomness.host import host_stream
@@ -91,6 +92,19 @@ class SecondBatches:
             self._epoch, self._images_KSB = chunk.epoch, images.reshape(len(images), batches, size)
         within = (chunk.first - benchmark.steps_before(task)) % batches
         return replace(chunk, images=self._images_KSB[:, within : within + chunk.steps])
+
+
+def transition_rows(
+    shares_KSB: NDArray[np.float32], earlier_KSB: NDArray[np.int64], labels_KSB: NDArray[np.int64], device: torch.device
+) -> dict[str, Tensor]:
+    """The rows of a transition's tables: each example's share, and the image and label of the task before.
+
+    The shares may have fewer columns than the images: further examples are wholly the task's own.
+    """
+    empty = earlier_KSB.shape[2] - shares_KSB.shape[2]
+    shares_KSB = np.pad(shares_KSB, ((0, 0), (0, 0), (0, empty)), constant_values=1)
+    rows = {SHARE: shares_KSB, f"{EARLIER}images": earlier_KSB, f"{EARLIER}labels": labels_KSB}
+    return {name: torch.from_numpy(np.swapaxes(values, 0, 1).copy()).to(device) for name, values in rows.items()}
 
 
 def aligned_batches(chunk: Chunk) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -63,6 +63,8 @@ class LabelledBenchmark(Benchmark[ImageSet]):
     eval_images: held-out images that are evaluated after a task; null: all.
     eval_matrix: whether every task is evaluated after every task, which ACC, BWT and FWT need. It does not affect
         training and is not part of a run's id.
+    transition_steps: first steps of each later task that mix it with the task before (see `transition.py`); 0: none.
+    transition: interpolate (each example lies between both tasks) or sample (each example is drawn from one of them).
     """
 
     tasks_are = "labelled images"
@@ -73,6 +75,8 @@ class LabelledBenchmark(Benchmark[ImageSet]):
     """
     permutes: ClassVar[bool] = False
     """Whether tasks permute pixels, so that each task's held-out images have a different pixel order."""
+    neutral: ClassVar[Mapping[str, Any]] = {"transition_steps": 0, "transition": "interpolate"}
+    read_if: ClassVar[Mapping[str, Any]] = {"transition": ("transition_steps", bool)}
 
     source: str
     images: int
@@ -85,6 +89,8 @@ class LabelledBenchmark(Benchmark[ImageSet]):
     subset: str = setting("first", one_of=SUBSETS)
     eval_images: int | None = setting(None, at_least=1)
     eval_matrix: bool = False
+    transition_steps: int = setting(0, at_least=0)
+    transition: str = setting("interpolate", one_of=("interpolate", "sample"))
 
     def __post_init__(self) -> None:
         check_limits(self, "benchmark")
@@ -100,8 +106,9 @@ class LabelledBenchmark(Benchmark[ImageSet]):
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings without `eval_matrix`."""
-        return {name: value for name, value in super().canonical(settings).items() if name != "eval_matrix"}
+        """The settings without `eval_matrix`, and without `transition` if tasks change abruptly."""
+        left_out = {"eval_matrix"} if settings.get("transition_steps") else {"eval_matrix", "transition"}
+        return {name: value for name, value in super().canonical(settings).items() if name not in left_out}
 
     def resource(self, folder: Path) -> ImageSet:
         """Its image set, read from the folder of data sets and verified."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
+from plasticity_lab.benchmarks.labelled.transition import shares_of
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.records import rows
 
@@ -25,19 +26,25 @@ class Chunk(rows.Chunk):
 
     images (K, S, B): indices of the batches' images among the task's images.
     counts (S,): number of examples in each batch. The other rows are padding: they repeat image 0 with weight 0.
+    shares (K, S, B): the part of each example that is the task's own; the rest is the task before. None: all of it.
     """
 
     images: NDArray[np.int64]
     counts: NDArray[np.int64]
+    shares: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True)
 class Task(rows.Task):
-    """A lesson for each run of a pack, all of equal length.  marks: `hard`, whether the task counts in metrics."""
+    """A lesson for each run of a pack, all of equal length.  marks: `hard`, whether the task counts in metrics.
+
+    earlier: the lessons of the task before, if this task begins with a transition; otherwise empty.
+    """
 
     lessons: Sequence[Lesson]
     benchmark: LabelledBenchmark
     seeds: Sequence[int]
+    earlier: Sequence[Lesson] = ()
 
     def chunks(self, after: rows.Position) -> Iterator[Chunk]:
         """The remaining chunks; all of them unless `after` lies within this task."""
@@ -47,6 +54,7 @@ class Task(rows.Task):
         before, epochs_before = benchmark.steps_before(position), benchmark.epochs_before(position)
         for epoch in range(taken // batches, benchmark.epochs_of(position)):
             images, counts = self._batches(epoch)
+            shares = shares_of(benchmark, self.seeds, position, epoch)
             end = min((epoch + 1) * batches, steps)
             start = max(taken, epoch * batches)
             while start < end:
@@ -62,6 +70,7 @@ class Task(rows.Task):
                     marks=self.marks,
                     images=images[:, shown],
                     counts=counts[shown],
+                    shares=None if shares is None else shares[:, shown],
                 )
                 start = stop
 
@@ -93,4 +102,6 @@ class Stream:
     def task(self, position: int) -> Task:
         """The task at that position."""
         lessons = [self.benchmark.lesson(self.image_set, seed, position) for seed in self.seeds]
-        return Task(position, {"hard": lessons[0].hard}, lessons, self.benchmark, self.seeds)
+        before = self.seeds if position and self.benchmark.transition_steps else ()
+        earlier = [self.benchmark.lesson(self.image_set, seed, position - 1) for seed in before]
+        return Task(position, {"hard": lessons[0].hard}, lessons, self.benchmark, self.seeds, earlier)
