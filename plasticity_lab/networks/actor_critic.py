@@ -14,9 +14,10 @@ from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.building import dense_units, fitted, narrower
 from plasticity_lab.networks.halves import InHalves
-from plasticity_lab.networks.network import NORMS, Activate, Design, Layer, Shapes, Unit
+from plasticity_lab.networks.network import NORMS, Activate, Design, Layer, Network, Shapes, Unit
 from plasticity_lab.stacking.constant import StackedConstant
 from plasticity_lab.stacking.linear import StackedLinear
+from plasticity_lab.stacking.scale import StackedScale
 
 Passed = Callable[[str, Tensor], Tensor]
 """(name of a layer, its input) → its output."""
@@ -37,9 +38,11 @@ class ActorCritic(InHalves):
     whether there are adapters; without them, all environments must have observations of one shape. `init`: default
     (PyTorch's), kaiming (with the activation's gain), lecun (uniform in ±√(3/inputs), biases zero, heads too: the code
     of Dohare et al. 2024), orthogonal (gain √2, policy 0.01, value 1, biases zero: CleanRL). `norm`: none, or layer
-    (before each activation).
+    (before each activation). input_scale: a factor on the input of each trunk;
+    learn_input_scale: whether it is learned, for each trunk and run (Chung et al. 2024).
     """
 
+    neutral = {**Network.neutral, "input_scale": 1.0, "learn_input_scale": False}
     read_if = {"adapter_activation": ("adapter", bool)}
 
     def __init__(
@@ -51,6 +54,8 @@ class ActorCritic(InHalves):
         separate_value_trunk: bool = False,
         init: str = "lecun",
         norm: str = "none",
+        input_scale: float = 1.0,
+        learn_input_scale: bool = False,
     ) -> None:
         self.width = check("network.width", width, at_least=1)
         self.depth = check("network.depth", depth, at_least=1)
@@ -58,6 +63,8 @@ class ActorCritic(InHalves):
         self.separate_value_trunk = separate_value_trunk
         self.init = check("network.init", init, one_of=INITS)
         self.norm = check("network.norm", norm, one_of=NORMS)
+        self.input_scale = check("network.input_scale", input_scale, above=0)
+        self.learn_input_scale = learn_input_scale
 
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
         """Adapters, trunks, then the heads of each environment.
@@ -95,7 +102,7 @@ class ActorCritic(InHalves):
         h = passed(f"{body}.adapter", x_KBD) if self.adapter else x_KBD
         behind = {}
         for trunk in self._trunks():
-            behind[trunk] = h
+            behind[trunk] = self._scaled(passed, trunk, h)
             for number in range(self.depth):
                 behind[trunk] = passed(f"{trunk}{number + 1}", behind[trunk])
         return self._answers(design, passed, behind, body)
@@ -108,7 +115,7 @@ class ActorCritic(InHalves):
         h = passed(f"{body}.adapter", x_KBD) if self.adapter else x_KBD
         behind = {}
         for trunk in self._trunks():
-            behind[trunk] = h
+            behind[trunk] = self._scaled(passed, trunk, h)
             for number in range(1, self.depth):
                 behind[trunk] = passed(f"{trunk}{number}", behind[trunk])
         return behind
@@ -135,6 +142,14 @@ class ActorCritic(InHalves):
         """The environment's outputs, from the values behind each trunk."""
         own = [name.rpartition(".")[2] for name, layer in design.outputs.items() if design.bodies[layer] == body]
         return {name: passed(f"{body}.{name}", behind[self._trunk_of(name)]) for name in own}
+
+    @property
+    def _scales(self) -> bool:
+        return self.learn_input_scale or self.input_scale != 1
+
+    def _scaled(self, passed: Passed, trunk: str, h: Tensor) -> Tensor:
+        """The input of the trunk's first layer."""
+        return passed(f"{trunk}_input", h) if self._scales else h
 
     def _trunks(self) -> tuple[str, ...]:
         return ("trunk", "value_trunk") if self.separate_value_trunk else ("trunk",)
@@ -169,6 +184,8 @@ class ActorCritic(InHalves):
             ]
             widths = {f"{trunk}{number + 1}": produced for number in range(self.depth)}
             inputs = given
+            if self._scales:
+                layers.append(StackedScale(f"{trunk}_input", given, self.input_scale, self.learn_input_scale))
             for name in widths:
                 layers.append(self.normed(StackedLinear(name, inputs, produced)))
                 inputs = passed

@@ -165,6 +165,21 @@ def test_without_adapters_bodies_must_show_the_same():
     assert alone.forward(alone.start([0], CPU), {}, inputs(1, 11), None)[0]["policy"].shape == (1, 8, 3)
 
 
+@pytest.mark.parametrize("learned", [False, True])
+def test_an_input_scale_multiplies_what_each_trunk_receives(learned):
+    """With 3 instead of 1, the same weights give what they give for three times the observation; each trunk has one."""
+    settings = {"adapter": False, "separate_value_trunk": True, "width": 13}
+    plain = model(bodies={"hopper": HOPPER}, runs=2, **settings)
+    scaled = model(bodies={"hopper": HOPPER}, runs=2, **settings, input_scale=3.0, learn_input_scale=learned)
+    parameters = scaled.start([0, 1], CPU)
+    own = {name: value for name, value in parameters.items() if not name.endswith("_input.value")}
+    assert len(parameters) - len(own) == scaled.size - plain.size == 2 * learned
+    x = inputs(2, 11)
+    expected = plain.forward(own, {}, 3 * x, None)[0]
+    for output, value in scaled.forward(parameters, {}, x, None)[0].items():
+        torch.testing.assert_close(value, expected[output])
+
+
 def test_other_networks_answer_constants_too():
     built = Model(MLP(width=8), [ReLU()], {"hopper": HOPPER})
     parameters = built.start([0], CPU)

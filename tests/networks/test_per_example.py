@@ -79,7 +79,7 @@ def test_a_policys_are_those_of_the_active_body_and_none_of_the_value(body):
         "mover": Shapes((5,), {"policy": 2, "value": 1}, {"log_std": 2}),
         "chooser": Shapes((4,), {"policy": 3, "value": 1}),
     }
-    model = Model(ActorCritic(width=6, separate_value_trunk=True), pack, bodies)
+    model = Model(ActorCritic(width=6, separate_value_trunk=True, learn_input_scale=True), pack, bodies)
     parameters = model.active(model.start(SEEDS, CPU), body)
     actions = normal(3, 7, 2) if body == "mover" else torch.arange(21).view(3, 7) % 3
     given = parameters, on_run_axis(pack), body, normal(3, 7, 5 if body == "mover" else 4), actions, log_probability

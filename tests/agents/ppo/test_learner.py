@@ -45,8 +45,26 @@ def with_made_up_bodies(monkeypatch):
         PIXELS,
         (*PIXELS, "benchmark.rendered=true", "benchmark.stack=2", "agent.minibatches=2", "agent.epochs=1"),
         (*PIXELS, "agent.normalise_observations=true"),
+        (
+            *ONE,
+            "network.width=13",
+            "network.adapter=false",
+            "network.input_scale=0.5",
+            "network.learn_input_scale=true",
+        ),
     ],
-    ids=["cartpole", "l2_init", "resets", "cleanrl", "randomised", "mujoco", "catch", "catch_84", "scaled pixels"],
+    ids=[
+        "cartpole",
+        "l2_init",
+        "resets",
+        "cleanrl",
+        "randomised",
+        "mujoco",
+        "catch",
+        "catch_84",
+        "scaled pixels",
+        "scaled",
+    ],
 )
 def test_packed_alone_and_resumed_are_the_same(words):
     hold(*words, "seed=3,1,0", stops=[1, 2])
@@ -70,6 +88,7 @@ ODD = [
     (*CLEANRL, "activation=bo_prelu", "activation.scope=neuron", "network.width=13", "optimizer=rmsprop"),
     (*BOTH, "activation=gelu", "network.width=5", "agent.minibatches=16", "intervention=l2"),
     (*ONE, "activation=elu", "network.width=9", "network.norm=layer", "agent.rollout=33", "agent.minibatches=11"),
+    (*ONE, "network.width=13", "network.adapter=false", "network.input_scale=0.5", "network.learn_input_scale=true"),
     (*SMALL, "activation=deep_fourier", "network.width=6", "optimizer=sgd", "intervention=shrink_and_perturb"),
 ]
 """Minibatches of 2 to 8 rows, and widths that fill no vector."""
@@ -79,7 +98,7 @@ ODD = [
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("bits", BITS)
-@pytest.mark.parametrize("words", ODD, ids=["bo_prelu", "gelu", "elu", "deep_fourier"])
+@pytest.mark.parametrize("words", ODD, ids=["bo_prelu", "gelu", "elu", "scaled", "deep_fourier"])
 def test_compiled_so_are_odd_mixes_in_vectors_of_any_width(words, bits):
     with vectors(bits):
         hold_compiled((2, 3, 5, 6, 7, 8), *words, stops=[1, 1])
