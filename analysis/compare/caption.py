@@ -20,6 +20,8 @@ from plasticity_lab.records.measures import POINTS
 
 WHY: tuple[Why, ...] = ("diverged", "failed", "waiting", "no_episode", "no_value", "stopped")
 """The outcomes of runs without a value, in the order of the caption."""
+OUTCOMES = ("better", "worse", "not significantly different", "no test")
+"""The results of an arm compared with the reference."""
 
 
 def caption(compared: Compared, notes: Iterable[str]) -> tuple[str, ...]:
@@ -55,16 +57,18 @@ def welch_verdict(compared: Compared) -> list[str]:
 
 def verdict(compared: Compared, tests: Iterable[tuple[Pair, float | None, float | None]]) -> str:
     """The pairs by result, as in "better: snr; worse: l2_init".  tests: pairs, each with its corrected p and its t."""
-    found: dict[str, list[str]] = {"better": [], "worse": [], "not significantly different": [], "no test": []}
-    direction = -1 if compared.measure.better == "less" else 1
+    found: dict[str, list[str]] = {what: [] for what in OUTCOMES}
     for pair, p, t in tests:
-        if p is None or t is None:
-            found["no test"].append(pair.ours)
-        elif p >= LEVEL:
-            found["not significantly different"].append(pair.ours)
-        else:
-            found["better" if direction * t > 0 else "worse"].append(pair.ours)
+        found[outcome(compared, p, t)].append(pair.ours)
     return "; ".join(f"{what}: {', '.join(arms)}" for what, arms in found.items() if arms)
+
+
+def outcome(compared: Compared, p: float | None, t: float | None) -> str:
+    """One of `OUTCOMES`: a pair's result by its corrected p and its t."""
+    better, worse, alike, no_test = OUTCOMES
+    if p is None or t is None:
+        return no_test
+    return alike if p >= LEVEL else better if (t > 0) != (compared.measure.better == "less") else worse
 
 
 def _tested(compared: Compared) -> int:

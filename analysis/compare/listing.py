@@ -72,14 +72,14 @@ def _title(compared: Compared) -> str:
 def _cells(compared: Compared, arm: Arm) -> list[str]:
     """A row of the table of arms."""
     number, aggregates = compared.measure.number, compared.aggregates[arm.label]
-    iqm = _with_interval(aggregates["iqm"], number)
+    iqm = with_interval(aggregates["iqm"], number)
     if compared.task is None:
         plain = (aggregates[name] for name in ("median", "mean", "optimality gap"))
-        numbers = [iqm, *(_or_nothing(each.value, SCORE.number) for each in plain)]
+        numbers = [iqm, *(or_nothing(each.value, SCORE.number) for each in plain)]
     else:
         cell = arm.cells[compared.task]
-        numbers = [_or_nothing(cell.mean, number) + ("" if cell.sd is None else f" ± {number(cell.sd)}"), iqm]
-    costs = [_or_nothing(arm.costs[name], cost.number) for name, cost in COSTS.items()]
+        numbers = [or_nothing(cell.mean, number) + ("" if cell.sd is None else f" ± {number(cell.sd)}"), iqm]
+    costs = [or_nothing(arm.costs[name], cost.number) for name, cost in COSTS.items()]
     pair = compared.against(arm.label)
     if pair is None:
         against = ["reference" if arm.label == compared.reference else NOTHING, *[NOTHING] * len(TESTS)]
@@ -91,25 +91,26 @@ def _cells(compared: Compared, arm: Arm) -> list[str]:
 def _pair_cells(compared: Compared, pair: Pair, with_ends: bool) -> list[str]:
     """Difference, Welch's p, the paired p, Holm's, g and P(better).  with_ends: whether g has its interval."""
     places, effect = compared.measure.places, pair.effect
-    g = _or_nothing(effect.g, lambda value: signed(value, 2))
+    g = or_nothing(effect.g, lambda value: signed(value, 2))
     if with_ends and effect.ends is not None:
         g += f" [{signed(effect.ends[0], 2)}, {signed(effect.ends[1], 2)}]"
     return [
-        _with_interval(pair.difference, lambda value: signed(value, places)),
-        *(_or_nothing(p, "{:.2g}".format) for p in (pair.test.p, pair.paired.p, pair.holm)),
+        with_interval(pair.difference, lambda value: signed(value, places)),
+        *(or_nothing(p, "{:.2g}".format) for p in (pair.test.p, pair.paired.p, pair.holm)),
         g,
-        _or_nothing(pair.better.value, "{:.2f}".format),
+        or_nothing(pair.better.value, "{:.2f}".format),
     ]
 
 
-def _or_nothing(value: float | None, number: Callable[[float], str]) -> str:
+def or_nothing(value: float | None, number: Callable[[float], str]) -> str:
+    """A number as words; a dash instead of None."""
     return NOTHING if value is None else number(value)
 
 
-def _with_interval(found: Interval, number: Callable[[float], str]) -> str:
+def with_interval(found: Interval, number: Callable[[float], str]) -> str:
     """A number with its interval, if it has one."""
     ends = "" if found.ends is None else f" [{number(found.ends[0])}, {number(found.ends[1])}]"
-    return _or_nothing(found.value, number) + ends
+    return or_nothing(found.value, number) + ends
 
 
 def _about(compared: Compared) -> dict[str, object]:

@@ -243,7 +243,10 @@ def spread(wanted: Sequence[float], apart: float) -> list[float]:
 
 
 def heat(axes: "Axes", panel: Panel, ends: tuple[float, float]) -> None:
-    """Draws the panel: a row for each series, a column for each of its categories along x.  ends: the range of its colours."""
+    """Draws the panel: a row for each series, a column for each of its categories along x.
+
+    ends: the range of its colours.
+    """
     from matplotlib.colors import LinearSegmentedColormap
 
     values, (least, most) = numbers(panel), ends

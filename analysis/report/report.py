@@ -11,8 +11,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from analysis.compare.comparison import Comparison
 from analysis.figures import style
 from analysis.names import BENCHMARKS, DATA, display
+from analysis.report.interventions import compared, repeats
+from analysis.report.interventions import table as interventions_table
 from analysis.report.runs import curves_payload, flags_of, one_each, runs_payload
 from analysis.report.sections import Section, sections
 from analysis.rows import Row
@@ -51,7 +54,8 @@ def report(
     Raises ConfigError if a required library is not installed.
     """
     runs = _as_asked(one_each(rows))
-    parts = sections(rows, metrics)
+    interventions = compared(rows)
+    parts = sections(rows, metrics, interventions)
     captions = [figure.caption for part in parts for figure in part.figures if figure.charts]
     several = captions if len(captions) > 1 else [[]]  # a single figure keeps all its sentences
     alike = [sentence for sentence in several[0] if all(sentence in caption for caption in several)]
@@ -67,7 +71,7 @@ def report(
         "left_out": list(dict.fromkeys(left_out)),
         "sections": _numbered(parts, alike),
         "of_all_figures": alike,
-        "tables": table_pages(rows, metrics),
+        "tables": table_pages(rows, metrics, interventions),
     }
     data = {
         "charts": [chart for part in parts for figure in part.figures for chart in figure.charts],
@@ -214,18 +218,19 @@ def _inside(part: str) -> Any:
 # Tables, with numbers for sorting.
 
 
-def table_pages(rows: Sequence[Row], metrics: Metrics) -> list[dict[str, Any]]:
-    """Every table of the papers that the runs can fill, and the main metrics that no such table shows.
+def table_pages(rows: Sequence[Row], metrics: Metrics, interventions: Comparison | None = None) -> list[dict[str, Any]]:
+    """The interventions compared; every table of the papers that the runs can fill; then other main metrics.
 
+    A table of a single compared intervention with one line is left out: the comparison has the line.
     Each as the page's template reads it: title, header, body (lines of cells) and caption (sentences). A cell has
     words, style (CSS classes) and order: its number, "" if it has none; None if its column is not sorted by numbers.
     """
-    pages = []
+    pages = [_table(interventions_table(interventions))] if interventions else []
     for table in TABLES.values():
         able = _able(table, rows)
         shown = table.listings(able, None, metrics) if able and table.needs_runs() else []
         if any(each.is_ours for each in shown):
-            pages += map(_table, shown)
+            pages += [_table(each) for each in shown if not (interventions and repeats(each, interventions))]
     return pages
 
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.compare.comparison import Comparison
 from analysis.figures.drawing import Asked, Drawing
 from analysis.figures.named import FIGURES
 from analysis.figures.sensitivity import varied
 from analysis.names import BENCHMARKS, display
+from analysis.report.interventions import figure as interventions_figure
 from analysis.report.plotly_figure import charts
 from analysis.rows import Row, grouped
 from analysis.tables.table import Metrics
@@ -29,6 +31,7 @@ CURVES = "curves"
 MOST_CURVES, MOST_SETTINGS = 8, 6
 """The maximum numbers of columns of metrics with curves, and of settings with a figure of their sensitivity."""
 ACROSS = "Across benchmarks and agents"
+INTERVENTIONS = "interventions"
 if TYPE_CHECKING:
     from optuna import Study
 
@@ -57,8 +60,11 @@ class Section:
     figures: Sequence[Figure]
 
 
-def sections(rows: Sequence[Row], metrics: Metrics) -> list[Section]:
-    """The sections with a figure; the figures that need the runs of several sections come first."""
+def sections(rows: Sequence[Row], metrics: Metrics, interventions: Comparison | None = None) -> list[Section]:
+    """The sections with a figure; the figures that need the runs of several sections come first.
+
+    interventions: compared with each other, for the first figure.
+    """
 
     def title_of(row: Row) -> str:
         return f"{row.study.get('agent.name', '')} · {display(BENCHMARKS, row.benchmark)}".removeprefix(" · ")
@@ -70,6 +76,11 @@ def sections(rows: Sequence[Row], metrics: Metrics) -> list[Section]:
         made = {title: _figures(group, metrics, varied(group)) for title, group in sorted(groups.items())}
         known = {name for figures in made.values() for name in figures}
         made = {ACROSS: _figures(rows, metrics, (), leaving_out=known), **made}
+    if interventions:
+        drawn = interventions_figure(interventions, metrics)
+        first = ACROSS if ACROSS in made else ""
+        if drawn.panels:
+            made[first] = {INTERVENTIONS: Figure(drawn.title, charts(drawn), drawn.caption), **made[first]}
     return [Section(title, [*figures.values()]) for title, figures in made.items() if figures]
 
 

@@ -13,7 +13,8 @@ from analysis.__main__ import main
 from analysis.frames import metrics_of
 from analysis.report import runs
 from analysis.report.command import gathered
-from analysis.report.report import overview, packed
+from analysis.report.interventions import compared
+from analysis.report.report import overview, packed, table_pages
 from analysis.report.runs import coded, rounded, runs_payload
 from analysis.report.sections import sections
 from analysis.rows import rows, rows_in
@@ -147,6 +148,32 @@ def test_a_section_has_its_own_runs_and_beside_their_curves_what_else_they_measu
     alone = sections([row for row in found if row.activation == "relu"], metrics)
     assert [section.title for section in alone] == [""]
     assert [figure.title for figure in alone[0].figures] == titles
+
+
+def test_interventions_are_compared_with_none_on_every_benchmark(tmp_path, record):
+    store = Store(tmp_path / "store")
+    # By hand: 50, 52, 54 and 80, 82, 84 have SDs of 2, so t = 30 / √(8 / 3) = 18.4; 51, 53, 54 are hardly more.
+    of = {"none": [0.50, 0.52, 0.54], "dash": [0.51, 0.53, 0.54], "l2_init": [0.80, 0.82, 0.84]}
+    for name, values in of.items():
+        for seed, value in enumerate(values):
+            classified(store, record("relu", seed=seed, intervention=name), [value] * 2)
+    classified(store, record("tanh", intervention="dash"), [0.5] * 2)
+    found, _ = rows_in(store.root)
+    metrics = partial(metrics_of, [store.root], found)
+    made = compared(found)
+    first, *others = table_pages(found, metrics, made)
+    words = [[cell["words"] for cell in line] for line in first["body"]]
+    assert [[line[0], line[5], line[-1]] for line in words] == [
+        ["none", "52.00 ± 2.00", "reference"],
+        ["l2_init", "82.00 ± 2.00", "better"],
+        ["dash", "52.67 ± 1.53", "not significantly different"],
+    ]
+    assert words[1][7].startswith("+30.00 [")
+    assert any("1 runs of dash alone" in sentence for sentence in first["caption"])
+    # Tables of one line repeat the comparison, except for the plain arm's and the run that has no partner.
+    assert [len(each["body"]) for each in others if "Online" in each["title"]] == [1, 2]
+    assert sections(found, metrics, made)[0].figures[0].title == "Intervention compared"
+    assert compared([row for row in found if row.intervention == "dash"]) is None
 
 
 def test_data_comes_back_as_it_was_packed():
