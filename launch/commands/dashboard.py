@@ -7,7 +7,7 @@ from pathlib import Path
 
 from launch.commands.sync import PROJECT
 from launch.packs.lookup import store_there
-from launch.tracking.wandb.environment import named, require_key
+from launch.tracking.wandb.environment import in_a_line, named, require_key
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.measures import Declared
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
         return
     import wandb
 
-    from launch.tracking.wandb.writer import in_a_line, own_service
+    from launch.tracking.wandb.writer import own_service
 
     with own_service():
         try:

@@ -22,8 +22,9 @@ from typing import Any
 
 from launch.tracking.client import Answer
 from launch.tracking.wandb.content import Row
+from launch.tracking.wandb.environment import in_a_line
 from launch.tracking.wandb.marks import Destination, written
-from launch.tracking.wandb.writer import OpenRun, end_service, in_a_line, own_service, write_runs
+from launch.tracking.wandb.writer import OpenRun, end_service, own_service, write_runs
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.record_facts import CorruptRecord

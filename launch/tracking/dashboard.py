@@ -7,7 +7,7 @@ from typing import Any
 import wandb_workspaces.reports.v2 as panels
 import wandb_workspaces.workspaces as workspaces
 
-from launch.tracking.wandb.content import axes
+from launch.tracking.wandb.content import AXIS, SPEED, metrics
 from plasticity_lab.records.measures import EVERY_SUMMARY, Declared, Measure
 
 _BY: dict[str, Any] = {
@@ -38,7 +38,7 @@ def dashboard(
             _section("Summaries by activation", *_summaries(declared)),
             _section(
                 "Cost",
-                *(_bars(measure) for measure in EVERY_SUMMARY),
+                *(_bars(measure) for measure in (*EVERY_SUMMARY, Measure(SPEED, "Steps per second"))),
                 _points(declared.summaries[declared.headline], declared.summaries["seconds"]),
             ),
         ],
@@ -63,14 +63,13 @@ def _section(title: str, *shown: Any) -> workspaces.Section:
 
 
 def _curves(declared: Declared) -> Iterator[panels.LinePlot]:
-    """For each column and kind of row, the mean and the standard deviation over runs."""
-    for kind in declared.kinds:
+    """For each column, the mean and the standard deviation over runs."""
+    by_name = {column.name: column for column in declared.curves}
+    for kind, names in metrics(declared).items():
         of = "an epoch's episodes" if kind == "episode" else f"each {kind}"
-        axis = axes(declared)[f"{kind}/*"]
-        for column in declared.columns_of(kind):
-            if kind in column.own_kinds:
-                title, metric = f"{column.measure.title} of {of}", f"{kind}/{column.name}"
-                yield panels.LinePlot(title=title, x=axis, y=[metric], max_runs_to_show=MOST, **_BY)
+        for column in [by_name[name] for name in names if name in by_name]:
+            title = f"{column.measure.title} of {of}"
+            yield panels.LinePlot(title=title, x=AXIS, y=[f"{kind}/{column.name}"], max_runs_to_show=MOST, **_BY)
 
 
 def _summaries(declared: Declared) -> Iterator[panels.BarPlot | panels.ScatterPlot]:

@@ -26,7 +26,7 @@ from launch.command import resolve
 from launch.runs.files import CONF
 from launch.runs.overrides import overrides_of, run_from
 from launch.tracking.wandb.content import tags
-from launch.tracking.wandb.content import run_name
+from launch.tracking.wandb.naming import run_name
 from plasticity_lab.errors import ConfigError
 from tests.tenants.packs import differing, packs_of, trained
 

@@ -19,17 +19,22 @@ HEADER, BLOCK = 7, 32768
 
 @dataclass
 class Offline:
-    """What an offline run holds. rows: `_step` → values, without W&B's own keys. times: `_step` → `_timestamp`."""
+    """What an offline run holds. rows: `_step` → values, without W&B's own keys. times, seconds: `_step` → `_timestamp`
+    and `_runtime`.
+    """
 
     id: str = ""
     name: str = ""
     project: str = ""
     group: str = ""
+    job_type: str = ""
+    notes: str = ""
     tags: set[str] = field(default_factory=set)
     config: dict[str, Any] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
     rows: dict[int, dict[str, Any]] = field(default_factory=dict)
     times: dict[int, float] = field(default_factory=dict)
+    seconds: dict[int, float] = field(default_factory=dict)
     axes: dict[str, str] = field(default_factory=dict)
     ended: bool = False
     exit_code: int = 0
@@ -47,7 +52,7 @@ def _run(path: Path) -> Offline:
         if kind == "run":
             run = record.run
             found.id, found.project, found.group, found.name = run.run_id, run.project, run.run_group, run.display_name
-            found.tags = set(run.tags)
+            found.job_type, found.notes, found.tags = run.job_type, run.notes, set(run.tags)
             found.config |= _values(run.config.update)
         elif kind == "config":
             found.config |= _values(record.config.update)
@@ -59,7 +64,7 @@ def _run(path: Path) -> Offline:
             values = _values(record.history.item)
             number = values["_step"]
             assert number not in found.rows, f"row {number} of {path} is there twice"
-            found.times[number] = values["_timestamp"]
+            found.times[number], found.seconds[number] = values["_timestamp"], values["_runtime"]
             found.rows[number] = {key: value for key, value in values.items() if not key.startswith("_")}
         elif kind == "exit":
             found.ended, found.exit_code = True, record.exit.exit_code

@@ -69,6 +69,14 @@ def named() -> str:
     return f" (W&B heeds {listed} of the environment)"
 
 
+def in_a_line(error: Exception) -> str:
+    """The message of a W&B error in a line; for a refused setting with its name and the reason."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if lines and "validation error" in lines[0]:
+        return ": ".join(lines[:3])
+    return lines[0] if lines else type(error).__name__
+
+
 def require_key(what: str, instead: str = "") -> None:
     """Raises ConfigError if no key is configured.  what: the action that needs the key. instead: a way without it."""
     if not key_configured():

@@ -18,10 +18,13 @@ from typing import Any
 os.environ.setdefault("WANDB_SILENT", "true")
 
 import wandb
+from wandb.proto import wandb_internal_pb2
+from wandb.util import json_dumps_safer_history
 
 from launch.tracking.wandb import content
-from launch.tracking.wandb.environment import only_heeded
+from launch.tracking.wandb.environment import in_a_line, only_heeded
 from launch.tracking.wandb.marks import UNFINISHED, Destination, clear_offline, mark_records
+from launch.tracking.wandb.naming import notes, run_name
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.files import beside, disk_errors, make_folder, names
 from plasticity_lab.records.record import read_metrics
@@ -37,6 +40,7 @@ _LEAST_BYTES = 100
 _TRIAL_BYTES = 1 << 16
 """Bytes that must still fit on the disk after a batch."""
 
+_MESSAGES: Any = wandb_internal_pb2  # type checkers do not see its classes
 Record = Mapping[str, Any]
 
 
@@ -57,13 +61,16 @@ class OpenRun:
             project=destination.project,
             id=run["run"],
             group=sweep,
-            name=content.run_name(run),
+            name=run_name(run),
+            job_type=os.environ.get("WANDB_JOB_TYPE", content.JOB_TYPE),
+            notes=os.environ.get("WANDB_NOTES", notes(run)),
             config=content.config(run),
             tags=content.tags(run),
             dir=folder,
             reinit="create_new",
             settings=_settings(destination.online, self._live),
         )
+        self._run.define_metric(content.AXIS, hidden=True)
         for metrics, axis in content.axes(declared_in(run)).items():
             self._run.define_metric(metrics, step_metric=axis)
 
@@ -71,8 +78,19 @@ class OpenRun:
         """Writes rows in ascending order.  The last row may be written again, in parts; earlier rows are skipped."""
         for number, values in rows:
             if number >= self._last:
-                self._run.log(values, step=number)
+                self._write(number, values)
                 self._last = number
+
+    def _write(self, number: int, values: Mapping[str, Any]) -> None:
+        """Writes a row.  `Run.log` would replace a given `_runtime` by the seconds since the run was opened."""
+        if "_runtime" not in values:
+            self._run.log(dict(values), step=number)
+            return
+        row = _MESSAGES.HistoryRecord(step=_MESSAGES.HistoryStep(num=number))
+        for name, value in {**values, "_step": number}.items():
+            row.item.add(key=name, value_json=json_dumps_safer_history(value))
+        interface: Any = self._run._interface  # W&B has no public function for it
+        interface._publish_history(row)
 
     def show_state(self, state: str) -> None:
         """Shows the worker's state in the summary, until the run is complete."""
@@ -81,7 +99,8 @@ class OpenRun:
 
     def complete(self, record: Mapping[str, Any], rows: Iterable[content.Row]) -> None:
         """Writes the rest of the record, and ends the run."""
-        summary = content.summary(record)
+        rows = list(rows)
+        summary = content.summary(record) | content.speed(record, max((number for number, _ in rows), default=0))
         if not self._live:
             rows = content.dated(rows, record)
             summary = content.last_values(rows) | content.duration(record) | summary
@@ -274,11 +293,3 @@ def _keep_complete(store: Store, folder: Path, batch: _Batch) -> None:
                 if entry.is_dir():
                     shutil.rmtree(entry, ignore_errors=True)
             made[run].rename(store.wandb_folder / made[run].name)
-
-
-def in_a_line(error: Exception) -> str:
-    """The message of a W&B error in a line; for a refused setting with its name and the reason."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if lines and "validation error" in lines[0]:
-        return ": ".join(lines[:3])
-    return lines[0] if lines else type(error).__name__

@@ -4,7 +4,7 @@ import pytest
 
 from launch.command import resolve
 from launch.tracking.client import described
-from launch.tracking.wandb.content import LONGEST, run_name
+from launch.tracking.wandb.naming import LONGEST, run_name
 from plasticity_lab.records.classifier import CLASSIFIER
 
 
@@ -66,13 +66,22 @@ def test_whatever_is_swept_tells_names_apart(swept):
     assert len(set(names)) == len(names) == swept.count(",") + 1
 
 
-def test_a_name_that_is_too_long_is_cut_and_ends_with_the_run_id():
-    words = ("activation=rational", "hyperparams=grid", "schedule=smoke", "protocol=clean")
-    words += ("intervention=snr", "intervention.window=77", "intervention.min_age=55", "intervention.min_count=4")
-    runs = resolve([*words, "tracking=store"]).runs
+def test_a_name_that_is_too_long_lacks_whole_words_and_ends_with_the_run_id():
+    grid = ("activation=rational", "hyperparams=grid", "schedule=smoke", "protocol=clean")
+    own = ("intervention=snr", "intervention.window=77", "intervention.min_age=55", "intervention.min_count=4")
+    runs = resolve([*grid, *own, "tracking=store"]).runs
     names = {run.id: named(run) for run in runs}
     assert len(set(names.values())) == len(runs)
-    long = {run: name for run, name in names.items() if "…" in name}
-    assert long
     assert all(len(name) <= LONGEST for name in names.values())
-    assert all(name.startswith("rational ") and name.endswith(f"… · seed 0 · {run}") for run, name in long.items())
+    words = {f"{setting}={value}" for run in runs for setting, value in run.science["intervention"].items()}
+    for run, name in names.items():
+        *_, intervention, more, seed, end = name.split(" · ")
+        assert (more, seed, end) == ("5 more", "seed 0", run)
+        assert intervention.split()[0] == "snr"
+        assert words.issuperset(intervention.split()[1:])
+
+
+def test_a_game_is_named_even_if_it_is_the_default():
+    assert names_of("benchmark=games") == ["relu lr=6.25e-05 · games game=bricks · seed 0"]
+    assert names_of("benchmark=mujoco") == ["relu lr=0.0001 · mujoco bodies=[halfcheetah] · seed 0"]
+    assert names_of("benchmark=games_cycle") == ["relu lr=6.25e-05 · games_cycle · seed 0"]

@@ -145,8 +145,14 @@ def test_a_run_written_from_its_record_shows_when_it_was_trained_and_for_how_lon
     (offline,) = read_offline(store.wandb_folder)
     assert synced(store) == 0
     online = server.runs[run]
-    of_rows = [[row["_timestamp"] for _, row in sorted(online.rows.items())], list(offline.times.values())]
-    for summary, times in zip((online.summary, offline.summary), of_rows, strict=True):
-        assert noon - 3600 < times[0] < times[1] < times[2] == noon
+    told = [online.rows[at] for at in sorted(online.rows)]
+    of_rows = [
+        [[row[name] for row in told] for name in ("_timestamp", "_runtime", "_step")],
+        [list(offline.times.values()), list(offline.seconds.values())],
+    ]
+    for summary, (times, seconds, *steps) in zip((online.summary, offline.summary), of_rows, strict=True):
+        assert (times, seconds) == ([noon - 2000, noon - 1000, noon], [1000, 2000, 3000])
+        assert steps in ([], [[90, 180, 270]])
         assert (summary["_runtime"], summary["_timestamp"], summary["_wandb"]) == (3000, noon, {"runtime": 3000})
-        assert summary["task/final_accuracy"] == rows_of(store, run)[2]["task/final_accuracy"], "left to us, too"
+        assert summary["SPS"] == pytest.approx(270 / 3000)
+        assert summary["task/final_accuracy"] == rows_of(store, run)[270]["task/final_accuracy"], "left to us, too"

@@ -9,9 +9,9 @@ from launch.commands.sync import catch_up, survey
 from launch.packs import progress
 from launch.tracking.client import Tracked, described
 from launch.tracking.wandb import content
-from launch.tracking.wandb.content import run_name
 from launch.tracking.wandb.environment import decided
 from launch.tracking.wandb.marks import Destination, written
+from launch.tracking.wandb.naming import notes, run_name
 from launch.tracking.wandb.writer import OpenRun, own_service
 from launch.work import training
 from plasticity_lab.errors import StoreError
@@ -38,8 +38,13 @@ def same_as_its_record(store, run, sweep):
     assert (run.project, run.group, run.ended) == ("plasticity_lab", sweep, True)
     assert (run.name, run.tags) == (run_name(record), set(content.tags(record)))
     assert run.rows == rows_of(store, run.id)
-    assert run.axes == {"epoch/*": "epoch", "task/*": "task"}
-    assert run.summary.items() >= content.summary(record).items()
+    assert run.axes == content.axes(CLASSIFIER.declared)
+    assert (run.job_type, run.notes) == ("train", notes(record))
+    assert set(run.rows) == {row["global_step"] for row in run.rows.values()}
+    began = {time - run.seconds[step] for step, time in run.times.items()}
+    assert max(began, default=0.0) - min(began, default=0.0) < 1e-3
+    speed = content.speed(record, max(run.rows, default=0))
+    assert run.summary.items() >= (content.summary(record) | content.duration(record) | speed).items()
     assert run.config.items() >= {**record["science"], "provenance": record["provenance"]}.items()
     return True
 
