@@ -38,6 +38,7 @@ class ContinualBackprop(Resets):
 
     watches_units = True
     needs_gradients = False
+    operations = 35
 
     def __init__(self, strength: float = 1e-4, decay: float = 0.99, maturity: int = 100, every: int = 1) -> None:
         self.strength = check("intervention.strength", strength, at_least=0, at_most=1)

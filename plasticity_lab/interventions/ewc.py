@@ -39,6 +39,7 @@ class EWC(Intervention):
 
     requires = frozenset({EXAMPLES})
     leaves_parameters = True
+    operations = 25
     copies = 3
     between_tasks = True
     neutral = {"batch": 1}

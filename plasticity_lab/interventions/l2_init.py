@@ -32,6 +32,7 @@ class L2Init(Intervention):
     """
 
     neutral = {"half": False, "include_activation": True, "power": 2, "reduction": "sum", "sorted": False}
+    operations = 15
 
     def __init__(
         self,

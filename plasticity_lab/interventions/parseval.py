@@ -40,6 +40,8 @@ class Parseval(Intervention):
     (docs/interventions/parseval.md).
     """
 
+    operations = 600  # two products, 2 · 100 operations each at width 100, and exact sums
+
     def __init__(
         self,
         strength: float = 1e-3,

@@ -43,6 +43,7 @@ class SelfNormalizedResets(Resets):
 
     watches_units = True
     needs_gradients = False
+    operations = 20
 
     def __init__(
         self,

@@ -34,6 +34,7 @@ class Spectral(Intervention):
     """
 
     leaves_parameters = True
+    operations = 450  # two vectors times each matrix, by exact sums
 
     def __init__(self, strength: float = 1e-3, power: int = 2) -> None:
         self.strength = check("intervention.strength", strength, at_least=0)
