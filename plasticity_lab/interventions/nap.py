@@ -17,7 +17,6 @@ from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.networks.heads.head import Head
 from plasticity_lab.networks.heads.moe import MoE
 from plasticity_lab.networks.network import Network
-from plasticity_lab.networks.residual import Residual
 from plasticity_lab.others import Others
 from plasticity_lab.stacking.normed import StackedNormed
 from plasticity_lab.stacking.products import exact_sums, folded, run_sums
@@ -68,8 +67,11 @@ class NormalizeAndProject(Intervention):
             return (
                 "it needs a normalisation before each activation, and this network has none; choose network.norm=layer"
             )
-        if isinstance(network, Residual):
-            return "it needs a normalisation before each activation, and this network has activations of plain sums"
+        if not network.normed_throughout:
+            return (
+                "it needs a normalisation before each activation, and this network has activations of plain sums or "
+                "layers; choose network=mlp, cnn or nature, for example"
+            )
         if "head" in others and isinstance(others.one("head", Head), MoE):
             return "it needs a normalisation before each activation, and the experts of this head have none"
         if self.affine == "project" and not is_homogeneous(others.one("activation", Activation)):

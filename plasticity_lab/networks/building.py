@@ -42,7 +42,7 @@ def output_layers(shapes: Shapes, inputs: int) -> OutputLayers:
 def dense_units(widths: Mapping[str, int], receiving: tuple[str, ...]) -> list[Unit]:
     """The units of dense layers that follow each other, layer → width.  receiving: the layers after the last one."""
     names = list(widths)
-    following = [*((name,) for name in names[1:]), receiving]
+    following = [*((name,) for name in names[1:]), receiving] if names else []
     return [Unit(name, (widths[name],), name, after) for name, after in zip(names, following, strict=True)]
 
 

@@ -175,7 +175,7 @@ class Encoder(InHalves):
                 "there are no patches; choose network.tokens=per_patch or per_learned_patch, or leave network.patch "
                 "out."
             )
-        if self.head.takes_tokens and len(self.hidden) > 1:
+        if self.head.takes_tokens and len(self.hidden) != 1:
             raise ConfigError(
                 f"There are {len(self.hidden)} hidden layers, and this head has a mixture of experts, or one layer for "
                 "all tokens, in the place of one; choose network.layers=1, with head.further_layer=true if the head "

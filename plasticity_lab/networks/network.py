@@ -255,6 +255,11 @@ class Network(Component):
         """Whether each linear layer receives one row for each example, and not one for each token."""
         return True
 
+    @property
+    def normed_throughout(self) -> bool:
+        """Whether `norm` is directly before each activation, so that none follows a plain sum or a plain layer."""
+        return True
+
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
         """The layers for the inputs and outputs of each environment, with the widths that the activation needs (see
         `fitted`).
@@ -276,9 +281,7 @@ class Network(Component):
 
     def normed(self, layer: StackedLinear | StackedConv2d | StackedNoisyLinear) -> Layer:
         """A layer that an activation follows, with the normalisation that `norm` adds."""
-        if self.norm == "none":
-            return layer
-        return FOLLOWED_BY[self.norm](layer.name, layer)
+        return layer if self.norm == "none" else FOLLOWED_BY[self.norm](layer.name, layer)
 
     def changed(self, change: Change) -> Self:
         """The same network with that change."""

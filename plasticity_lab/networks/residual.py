@@ -53,6 +53,11 @@ class Residual(Encoder):
         self.init = check("network.init", init, one_of=INITS)
         self.norm = check("network.norm", norm, one_of=NORMS)
 
+    @property
+    def normed_throughout(self) -> bool:
+        """No: the sums behind blocks are not normalised."""
+        return False
+
     def init_of(self, layer: str) -> str:
         """As in Dopamine's code: flax's default for the convolutions of blocks, xavier for all other layers."""
         return "lecun_normal" if self.init == "xavier" and ".block" in layer else self.init

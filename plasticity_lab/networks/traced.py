@@ -18,7 +18,7 @@ from plasticity_lab.networks.encoder import Encoder, Maps
 from plasticity_lab.networks.network import NORMS, Activate, Layer, Unit
 from plasticity_lab.networks.tokenization import Tokens
 from plasticity_lab.stacking.conv import StackedConv2d, places
-from plasticity_lab.stacking.pool import max_pooled
+from plasticity_lab.stacking.pool import max_pooled, mean_pooled
 
 INITS = ("default", "kaiming", "lecun", "xavier", "variance_scaling")
 
@@ -31,7 +31,8 @@ class Steps(Protocol):
     ) -> Any:
         """A convolution with a bias.  channels: before the activation changes their number.
 
-        padding: same or valid. normed: whether the network's `norm` follows. Raises ConfigError if no pixel is left.
+        padding: same, valid or centred (see `stacking.conv.margins`). normed: whether the network's `norm` follows.
+        Raises ConfigError if no pixel is left.
         """
         ...
 
@@ -41,6 +42,10 @@ class Steps(Protocol):
 
     def max_pool(self, x: Any, size: int = 2, stride: int = 2, padding: str = "valid") -> Any:
         """The largest of each size × size pixels.  Raises ConfigError if no pixel is left."""
+        ...
+
+    def mean_pool(self, x: Any) -> Any:
+        """The mean of each channel over all pixels, as a map of one pixel."""
         ...
 
 
@@ -73,13 +78,21 @@ class Traced(Encoder):
     @property
     def widths(self) -> Sequence[int]:
         """The channels of the convolutions, in the order of the calls."""
-        widths = _Widths()
-        self.features(widths, _Anything())
-        return widths.channels
+        return self._outline().channels
 
     @widths.setter
     def widths(self, channels: Sequence[int]) -> None:
         raise AttributeError("The widths of a traced network follow from its features.")
+
+    @property
+    def normed_throughout(self) -> bool:
+        """Whether there is no sum, and `norm` follows each convolution."""
+        return not self._outline().plain
+
+    def _outline(self) -> "_Outline":
+        outline = _Outline()
+        self.features(outline, _Anything(outline))
+        return outline
 
     def maps(self, image: tuple[int, int, int], channels: Sequence[int], expansion: Fraction | float) -> Maps:
         """The layers and units that `features` asks for.  Raises ConfigError for images that are too small."""
@@ -108,31 +121,58 @@ class _Pass:
     def max_pool(self, x: Tensor, size: int = 2, stride: int = 2, padding: str = "valid") -> Tensor:
         return max_pooled(x, size, stride, padding, kernels=isinstance(self._parameters, ThroughKernels))
 
+    def mean_pool(self, x: Tensor) -> Tensor:
+        return mean_pooled(x)[..., None, None]
+
 
 class _Anything:
     """The result of any step, without a shape."""
 
+    def __init__(self, outline: "_Outline") -> None:
+        self._outline = outline
+
     def __add__(self, other: Any) -> "_Anything":
+        self._outline.plain = True
         return self
 
-    __radd__ = __mul__ = __rmul__ = __add__
+    def __mul__(self, factor: float) -> "_Anything":
+        return self
+
+    __radd__, __rmul__ = __add__, __mul__
 
 
-class _Widths:
-    """Steps that note the channels of convolutions, without an image."""
+class _Outline:
+    """Steps without an image.
+
+    channels: one number for each convolution, in the order of the calls. plain: whether a step adds maps, or no
+    normalisation follows a convolution.
+    """
 
     def __init__(self) -> None:
         self.channels: list[int] = []
+        self.plain = False
 
-    def conv(self, name: str, x: Any, channels: int, *settings: Any, **named: Any) -> _Anything:
+    def conv(
+        self,
+        name: str,
+        x: _Anything,
+        channels: int,
+        kernel: int,
+        stride: int = 1,
+        padding: str = "same",
+        normed: bool = True,
+    ) -> _Anything:
         self.channels.append(check("network.channels", channels, at_least=1))
-        return _Anything()
+        self.plain = self.plain or not normed
+        return x
 
-    def activate(self, x: Any) -> _Anything:
-        return _Anything()
+    def activate(self, x: _Anything) -> _Anything:
+        return x
 
-    def max_pool(self, x: Any, *settings: Any, **named: Any) -> _Anything:
-        return _Anything()
+    def max_pool(self, x: _Anything, *settings: Any, **named: Any) -> _Anything:
+        return x
+
+    mean_pool = activate
 
 
 @dataclass(frozen=True)
@@ -207,12 +247,16 @@ class _Recorder:
         rows, columns = self._left("max_pool", x, size, stride, padding)
         return self._map((x.shape[0], rows, columns), x.sources, x.units, self._used(x))
 
+    def mean_pool(self, x: _Map) -> _Map:
+        return self._map((x.shape[0], 1, 1), x.sources, x.units, self._used(x))
+
     def added(self, x: _Map, y: _Map) -> _Map:
         """x + y.  Raises ConfigError for other shapes."""
         if x.shape != y.shape:
             raise ConfigError(
                 f"network={self._network.called} adds maps of the shapes {x.shape} and {y.shape}. An activation that "
-                "passes on more values changes the number of channels; add maps before it, or behind a convolution."
+                "passes on more or fewer values changes the number of channels; choose another activation, as relu, or "
+                "add maps before it, or behind a convolution."
             )
         for each in (x, y):
             self._used(each)

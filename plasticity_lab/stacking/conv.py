@@ -20,19 +20,23 @@ from plasticity_lab.stacking.linear import StackedLinear
 def places(side: int, size: int, stride: int, padding: str) -> int:
     """The number of places of a window of `size` pixels along a side, in steps of `stride`; below 1 if none fits.
 
-    valid: the window lies on the image. same: side / stride, rounded up, as in JAX and TensorFlow.
+    valid: the window lies on the image. same: side / stride, rounded up, as in JAX and TensorFlow. centred: the same
+    number, for an odd size.
     """
-    return -(-side // stride) if padding == "same" else (side - size) // stride + 1
+    return (side - size) // stride + 1 if padding == "valid" else -(-side // stride)
 
 
 def margins(side: int, size: int, stride: int, padding: str) -> tuple[int, int]:
     """The pixels added before and behind a side, so that the window has its `places`.
 
     valid: none. same: as many as needed, half of them on either side, and an odd one behind. PyTorch's layers take one
-    number for both sides, so their windows differ there.
+    number for both sides, so their windows differ there. centred: size // 2 on either side, PyTorch's padding=size // 2
+    for an odd size: the windows' centres are the first pixel and every stride-th one from there.
     """
     if padding == "valid":
         return 0, 0
+    if padding == "centred":
+        return size // 2, size // 2
     needed = max((places(side, size, stride, padding) - 1) * stride + size - side, 0)
     return needed // 2, needed - needed // 2
 
@@ -45,8 +49,8 @@ class StackedConv2d:
     (K, P, O), patches channel by channel, and `<name>.bias` (K, 1, O). In either kind of layer an output channel is a
     column, and an input channel is a block of rows.
 
-    image: (C, H, W) of one example. padding: valid (none), or same (zeros around, so that H' and W' are H and W by the
-    stride, rounded up; see `margins`). stride: rows and columns from one place of the kernel to the next.
+    image: (C, H, W) of one example. padding: valid (none), same or centred (zeros around, so that H' and W' are H and W
+    by the stride, rounded up; see `margins`). stride: rows and columns from one place of the kernel to the next.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Pooling over the pixels of K runs' images.
 
-Legend: K runs, B examples, N images, C channels, H, W rows and columns, R, S rows and columns of windows.
+Legend: K runs, B examples, N images, C channels, H, W rows and columns, P pixels, R, S rows and columns of windows.
 """
 
 from math import inf
@@ -13,6 +13,7 @@ from torch.nn.functional import max_pool2d, pad
 from plasticity_lab.kernels.layers import pool as pool_by_kernels
 from plasticity_lab.stacking.conv import margins, places
 from plasticity_lab.stacking.elementary import compiles_for_cpu
+from plasticity_lab.stacking.products import row_times
 
 _FORWARD, _BACKWARD = torch.ops.aten.max_pool2d_with_indices, torch.ops.aten.max_pool2d_with_indices_backward
 
@@ -36,6 +37,19 @@ def max_pooled(x: Tensor, size: int = 2, stride: int = 2, padding: str = "valid"
     if torch.compiler.is_compiling():
         return _by_offset(x, size, stride)
     return max_pool2d(x.flatten(0, 1), size, stride).unflatten(0, x.shape[:2])
+
+
+def mean_pooled(x: Tensor) -> Tensor:
+    """The mean of each channel over all pixels, by a product of matrices: its bits do not depend on the pack.
+
+    x (K, B, C, H, W) → (K, B, C). Global average pooling (Lin et al. 2014).
+    """
+    places_KBPC = x.movedim(2, -1).flatten(2, 3)
+    runs, examples, places, _ = places_KBPC.shape
+    # Made contiguous: the memory layout of a run's maps may differ between a pack and a run alone, and change the bits.
+    of_each = places_KBPC.contiguous().flatten(0, 1)
+    share = torch.full((runs * examples, places), 1 / places, dtype=of_each.dtype, device=of_each.device)
+    return row_times(share, of_each).unflatten(0, (runs, examples))
 
 
 def _by_offset(x: Tensor, size: int, stride: int) -> Tensor:

@@ -38,6 +38,7 @@ NETWORKS: Mapping[str, tuple[dict[str, Any], Shapes]] = {
     "small_nature": ({"hidden": 6}, Shapes(IMAGE, {"value": 2, "advantage": 6})),
     "impala": ({"hidden": 6}, Shapes(IMAGE, LOGITS)),
     "small_impala": ({"hidden": 6}, Shapes(IMAGE, LOGITS)),
+    "resnet18": ({"width": 2}, Shapes(IMAGE, LOGITS)),
     "pixel_actor_critic": (
         {"channels": 4, "projection": 5, "hidden": 6},
         Shapes(IMAGE, {"q1": 1, "q2": 1, "mean": 2, "log_std": 2}, beside=2),

@@ -98,6 +98,7 @@ def test_homogeneous_activations_are_known():
         ("network.norm=diagonal", "choose network.norm=layer"),
         ("network=mlp", "network=mlp: it needs a normalisation .* choose network.norm=layer"),
         ("agent=dqn benchmark=catch network=small_impala network.norm=layer", "activations of plain sums"),
+        ("benchmark=split_digits network=resnet18", "activations of plain sums"),
         ("agent=rainbow benchmark=games head=softmoe network=small_nature network.norm=layer", "experts of this head"),
         ("network.norm=layer activation=tanh", "activation=tanh.*: .* choose intervention.affine=pull"),
     ],

@@ -28,6 +28,9 @@ SMALL = {  # networks of images that fit on 8 × 8 pixels, some widths odd
     "cnn_case_study": {"channels": 5, "width": 30},
 }
 
+OWN_NORM = {"resnet18": "batch"}
+"""Networks with a normalisation by default, as published."""
+
 
 def drawn(name: str, *shape: int) -> torch.Tensor:
     return torch.from_numpy(host_stream(0, name).normal(size=shape).astype(np.float32))
@@ -106,7 +109,7 @@ def test_so_it_is_with_activations_that_learn_or_change_widths(activation):
 @pytest.mark.parametrize("network", choices("network"))
 def test_every_network_can_have_it_and_refuses_other_words(network):
     target, settings = choice("network", network)
-    assert settings["norm"] == "none"
+    assert settings["norm"] == OWN_NORM.get(network, "none")
     assert build("network", network, target, settings | {"norm": "layer"}).norm == "layer"
     with pytest.raises(ConfigError, match=r"network\.norm.*'group'.*none, layer, rms, diagonal, batch"):
         build("network", network, target, settings | {"norm": "group"})

@@ -1,18 +1,17 @@
 """The heads that make one row of numbers of a feature map: hidden layers behind it, and a dense layer for each output.
 
-Legend: K runs, B examples, C channels, H, W rows and columns, P places, H·W, D numbers of the row.
+Legend: K runs, B examples, C channels, H, W rows and columns, D numbers of the row.
 """
 
 from collections.abc import Mapping, Sequence
 from math import prod
 
-import torch
 from torch import Tensor
 
 from plasticity_lab.networks.building import dense_units, output_layers
 from plasticity_lab.networks.heads.head import Encoded, Head, HeadDesign
 from plasticity_lab.networks.network import Activate, Layer
-from plasticity_lab.stacking.products import row_times
+from plasticity_lab.stacking.pool import mean_pooled
 
 
 class Dense(Head):
@@ -67,14 +66,8 @@ class Average(Dense):
     """
 
     def row(self, maps_KBCHW: Tensor) -> Tensor:
-        """The means, by a product of matrices: its bits do not depend on the pack."""
-        places_KBPC = maps_KBCHW.movedim(2, -1).flatten(2, 3)
-        runs, examples, places, _ = places_KBPC.shape
-        # Made contiguous: the memory layout of a run's maps may differ between a pack and a run alone, and change the
-        # bits.
-        of_each = places_KBPC.contiguous().flatten(0, 1)
-        share = torch.full((runs * examples, places), 1 / places, dtype=of_each.dtype, device=of_each.device)
-        return row_times(share, of_each).unflatten(0, (runs, examples))
+        """The means."""
+        return mean_pooled(maps_KBCHW)
 
     def length(self, maps: tuple[int, int, int]) -> int:
         """C."""
