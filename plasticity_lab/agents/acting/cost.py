@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from plasticity_lab.agents.acting.memory import MemorySettings
+from plasticity_lab.agents.acting.schedule import Timetable
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.update import of_kernels
@@ -28,13 +29,13 @@ CHUNK_ROWS = 128
 """Maximum number of steps of each environment in a chunk."""
 
 
-def steps_of_chunk(environments: int, update_period: int, operations: int) -> int:
+def steps_of_chunk(environments: int, timetable: Timetable, operations: int) -> int:
     """Maximum number of steps in a chunk, all environments of a run together, for an agent that learns while it acts.
 
     Depends on the run alone, not on its pack. operations: number of operations of an update.
     """
-    updates = max(1, CHUNK_OPERATIONS // max(1, operations))
-    return min(CHUNK_ROWS * environments, max(environments, updates * update_period))
+    times = max(1, CHUNK_OPERATIONS // max(1, operations * timetable.gradient_steps))
+    return min(CHUNK_ROWS * environments, max(environments, times * timetable.update_period))
 
 
 def cost_with_memory(

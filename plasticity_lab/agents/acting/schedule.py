@@ -41,11 +41,13 @@ class Timetable:
     min_history: steps that the memory must hold before anything is learned, also after it was lost.
     update_period: steps between updates.
     target_period: steps between copies of the network into its target.
+    gradient_steps: updates at each of these times, one after another.
     """
 
     min_history: int
     update_period: int
     target_period: int
+    gradient_steps: int = 1
 
     def learns(self, held: int) -> bool:
         """Whether the memory holds enough to learn from."""
@@ -55,7 +57,11 @@ class Timetable:
         """Number of updates due after the steps from `before` to `after`, if the memory holds `held` steps."""
         if not self.learns(held):
             return 0
-        return after // self.update_period - before // self.update_period
+        return self.gradient_steps * (after // self.update_period - before // self.update_period)
+
+    def most_updates(self, steps: int) -> int:
+        """Maximum number of updates in that many consecutive steps."""
+        return self.gradient_steps * -(-steps // self.update_period)
 
     def copies(self, before: int, after: int) -> bool:
         """Whether a copy into the target is due after these steps and their updates."""
@@ -69,9 +75,9 @@ class Timetable:
         begins = self.min_history // environments * environments
         first, end = position * steps, (position + 1) * steps
         first = min(first + begins if emptied else max(first, begins), end)
-        return end // self.update_period - first // self.update_period
+        return self.gradient_steps * (end // self.update_period - first // self.update_period)
 
     def all_updates(self, steps: int, environments: int) -> int:
         """Number of updates in a whole run that never loses its memory, given its steps and environments."""
         begins = self.min_history // environments * environments
-        return max(0, steps // self.update_period - begins // self.update_period)
+        return self.gradient_steps * max(0, steps // self.update_period - begins // self.update_period)

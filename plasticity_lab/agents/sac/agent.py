@@ -100,7 +100,7 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
         """The benchmark's tasks and their learner."""
         models, body = self.models(parts, resource), next(iter(resource.by_name.values()))
         tasks = self.tasks(parts, models)
-        updates, shared = -(-tasks.most // self.update_period), ONLY in models
+        updates, shared = self.timetable.most_updates(tasks.most), ONLY in models
         learning: Learning
         if shared:
             learning = Shared(self, parts, models, _shared_model(parts, body), body, updates, device, compiled)
@@ -121,7 +121,7 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
 
     def tasks(self, parts: Parts[BodyBenchmark], models: Mapping[str, Model]) -> SegmentedTasks:
         """The benchmark's tasks, cut into epochs and chunks."""
-        most = steps_of_chunk(self.environments, self.update_period, self._operations(models))
+        most = steps_of_chunk(self.environments, self.timetable, self._operations(models))
         return SegmentedTasks(parts.benchmark, self.environments, self.epoch_steps, most)
 
     def cost(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Cost:

@@ -31,6 +31,8 @@ class SACSettings(Component):
     # Steps averaged in one epoch row of the metrics; it changes no other number.
     epoch_steps: int = setting(1_000, at_least=1, capped=True)
     empty_each_task: bool = setting(False, neutral=True)  # whether the memory is cleared before each task
+    # Updates of the critics at each time that one is due: the replay ratio is gradient_steps / update_period.
+    gradient_steps: int = setting(1, at_least=1, neutral=True)
 
     def __post_init__(self) -> None:
         check_limits(self, "agent")
@@ -49,4 +51,4 @@ class SACSettings(Component):
     @property
     def timetable(self) -> Timetable:
         """When an update of the critics is due; their targets follow in each update."""
-        return Timetable(self.min_history, self.update_period, target_period=1)
+        return Timetable(self.min_history, self.update_period, target_period=1, gradient_steps=self.gradient_steps)

@@ -88,7 +88,7 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
 
     def tasks(self, parts: Parts[BodyBenchmark], model: Model) -> SegmentedTasks:
         """The benchmark's tasks, cut into epochs and chunks."""
-        most = steps_of_chunk(self.environments, self.update_period, self._operations(parts, model))
+        most = steps_of_chunk(self.environments, self.timetable, self._operations(parts, model))
         return SegmentedTasks(parts.benchmark, self.environments, self.epoch_steps, most)
 
     def cost(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Cost:

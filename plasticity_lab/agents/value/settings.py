@@ -55,6 +55,8 @@ class ValueSettings(Component):
     # targets, all next states of a run's batch share the same noise in both cases.
     noise_scope: str = setting("sample", one_of=SCOPES, neutral=True, read_if=("noisy", bool))
     empty_each_task: bool = setting(False, neutral=True)  # whether the memory is cleared before each task
+    # Updates at each time that one is due: the replay ratio is gradient_steps / update_period.
+    gradient_steps: int = setting(1, at_least=1, neutral=True)
 
     def __post_init__(self) -> None:
         check_limits(self, "agent")
@@ -83,7 +85,7 @@ class ValueSettings(Component):
     @property
     def timetable(self) -> Timetable:
         """The schedule of updates and target copies."""
-        return Timetable(self.min_history, self.update_period, self.target_period)
+        return Timetable(self.min_history, self.update_period, self.target_period, self.gradient_steps)
 
     @property
     def layer_noise(self) -> Noise | None:

@@ -45,10 +45,19 @@ def test_several_environments_make_up_for_the_updates_between():
     assert [timetable.copies(step, step + 6) for step in range(0, 24, 6)] == [False, True, True, True]
 
 
+def test_a_replay_ratio_above_one_makes_several_updates_at_the_same_times():
+    one, three = (Timetable(10, 2, target_period=7, gradient_steps=count) for count in (1, 3))
+    due = [[each.updates(step, step + 1, held=step + 1) for step in range(24)] for each in (one, three)]
+    assert due[1] == [3 * count for count in due[0]]
+    assert sum(due[1][12:]) == 18, "a replay ratio of 3 / 2"
+    assert three.most_updates(5) == 9
+    assert three.updates_of(1, 24, 1, emptied=False) == 36
+
+
 @pytest.mark.parametrize("environments", [1, 3, 4, 7])
 @pytest.mark.parametrize(("min_history", "period"), [(10, 4), (12, 4), (21, 5), (22, 1)])
 def test_the_number_of_all_updates_is_that_of_the_steps(environments, min_history, period):
-    timetable = Timetable(min_history, period, target_period=9)
+    timetable = Timetable(min_history, period, target_period=9, gradient_steps=environments)
     steps = range(0, 84 * environments, environments)
     due = [timetable.updates(step, step + environments, held=step + environments) for step in steps]
     assert timetable.all_updates(84 * environments, environments) == sum(due) > 0

@@ -30,8 +30,9 @@ def with_made_up_bodies(monkeypatch):
         (*SMALL, "intervention=redo", "intervention.every=5", "activation=crelu", "agent.learn_temperature=false"),
         pytest.param(FRESH, marks=pytest.mark.slow),
         (*SMALL, "agent.empty_each_task=true", "agent.reward_scale=0.1", "agent.target_entropy=-1.5"),
+        (*SMALL, "agent.gradient_steps=2", "agent.policy_period=3"),
     ],
-    ids=["small", "l2_init", "randomised", "redo", "fresh_each_task", "forgetful"],
+    ids=["small", "l2_init", "randomised", "redo", "fresh_each_task", "forgetful", "replay ratio"],
 )
 def test_packed_alone_and_resumed_are_the_same(words):
     hold(*words, "seed=3,1,0", stops=[1, 2, 1])
@@ -71,7 +72,11 @@ def test_an_unstable_run_goes_back_and_leaves_its_mates_alone():
 
 @pytest.mark.sample(1)
 def test_its_updates_are_as_many_as_its_price_says():
-    for more in ((), ("agent.environments=4", "agent.update_period=3"), ("agent.policy_period=3",)):
+    for more in (
+        (),
+        ("agent.environments=4", "agent.update_period=3"),
+        ("agent.policy_period=3", "agent.gradient_steps=4"),
+    ):
         runs = packs_of(*SMALL, "benchmark.tasks=1", *more, "seed=0")
         learner, chunks = begun(runs)
         for chunk in chunks:

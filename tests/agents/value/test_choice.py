@@ -26,6 +26,7 @@ SHARED = {
     "noise": 0.1,
     "noise_scope": "sample",
     "empty_each_task": False,
+    "gradient_steps": 1,
 }
 SLOW = {"min_history": 20_000, "update_period": 4, "target_period": 8_000, "epsilon_decay": 250_000}
 FAST = {"min_history": 1_600, "update_period": 1, "target_period": 2_000, "epsilon_decay": 2_000}
@@ -95,6 +96,7 @@ def test_a_smoke_run_is_never_the_full_run():
         (["agent.environments=8", "agent.capacity=103", "agent.min_history=96"], "min_history is 96.*96 steps"),
         (["agent.n_step=10", "agent.min_history=9"], "agent.min_history is 9.*agent.n_step.*10"),
         (["agent.update_period=0"], "agent.update_period is 0"),
+        (["agent.gradient_steps=0"], "agent.gradient_steps is 0"),
         (["agent.target_period=0"], "agent.target_period is 0"),
         (["agent.epsilon_final=1.5"], "agent.epsilon_final is 1.5"),
         (["agent.epsilon_eval=-0.1"], "agent.epsilon_eval is -0.1"),
