@@ -19,10 +19,10 @@ LAYOUT: Mapping[str, Sequence[str]] = {
     RUNS: (
         r"[0-9a-f]{2}",
         ID,
-        rf"record\.json|metrics\.parquet|weights\.pt|statistics\.pt|weights-task-[0-9]+\.pt|{CURVE}",
+        rf"record\.json|metrics\.parquet|weights\.pt|statistics\.pt|weights-task-[0-9]+\.pt|film\.gif|{CURVE}",
     ),
     SWEEPS: (ID, r"plan\.json"),
-    PACKS: (ID, rf"progress\.json|binding\.json|(checkpoint|weights)\.[0-9]+|memory\.[0-9]+\.[0-9]+|{CURVE}"),
+    PACKS: (ID, rf"progress\.json|binding\.json|(checkpoint|weights|film)\.[0-9]+|memory\.[0-9]+\.[0-9]+|{CURVE}"),
     "done": (ID,),
     "divided": (rf"{ID}(\.parts)?",),
     REGISTRATIONS: (r"[a-z0-9][a-z0-9_-]*(\.first_reading(\.[0-9]+)?)?\.json",),

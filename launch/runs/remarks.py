@@ -6,6 +6,7 @@ from typing import Any
 
 from launch.runs.classes import reader_of, remarks_of
 from launch.runs.groups import COMPONENTS
+from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.component import as_typed
 from plasticity_lab.records.cautions import cautions
 from plasticity_lab.records.settings import Settings
@@ -113,6 +114,8 @@ def _of_command(typed: Mapping[str, Sequence[Any]], runs: Sequence[Run], setting
     """The lines of settings that belong to no component."""
     if "save_weights_every" in typed and settings.save_weights != "tasks":
         yield f"save_weights_every is of save_weights=tasks, and is not read with save_weights={settings.save_weights}."
+    if settings.save_video == "last" and (without := _without_film(runs)):
+        yield f"save_video=last films environments with pixels, and is not read by {', '.join(without)}."
     if settings.tracking.backend == "store":
         yield from (f"{key} is not read with tracking=store." for key in OF_TRACKING if key in typed)
     if not any("capacity" in run.science["agent"] for run in runs):
@@ -124,3 +127,14 @@ def _of_command(typed: Mapping[str, Sequence[Any]], runs: Sequence[Run], setting
     apart = [run for run in runs if None in (run.science.get("stream_seed"), run.science.get("init_seed"))]
     if "seed" in typed and not apart:
         yield "seed is not read with both stream_seed and init_seed: runs that differ in seed alone are the same."
+
+
+def _without_film(runs: Sequence[Run]) -> list[str]:
+    """The benchmarks without an environment that shows pictures, by name."""
+    by_name = {run.science["benchmark"]["name"]: run.component("benchmark") for run in runs}
+    return [
+        name
+        for name, benchmark in by_name.items()
+        if not isinstance(benchmark, BodyBenchmark)
+        or not any(body.has_pictures for body in benchmark.outline().by_name.values())
+    ]

@@ -15,6 +15,7 @@ from plasticity_lab.assembly import agent_of
 from plasticity_lab.diagnostics.chosen import names_of
 from plasticity_lab.records.checkpoint import clear_pack
 from plasticity_lab.records.files import clear_unfinished, create_once, names, seen
+from plasticity_lab.records.film import drop_film, keep_film
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.plan import Pack, set_apart
 from plasticity_lab.records.provenance import provenance
@@ -67,11 +68,13 @@ def leave_records(store: Store, lease: Lease, trained: Trained, settings: Settin
             _note_again(store, earlier, lease.pack)
             continue
         clear_unfinished(store.run_folder(run.id))
+        drop_film(store, run.id)
         table = journal.table(k)
         files = {store.metrics(run.id).name: write_metrics(store, run.id, table)}
         if not journal.stopped[k]:  # the weights at the step of an early stop are gone: its pack trained on
             files |= _weight_files(store, run.id, k, weights, statistics)
             files |= _task_files(store, lease.pack, run.id, k, tasks)
+            files |= keep_film(store, lease.pack, k, run.id) if settings.save_video == "last" else {}
         write_record(store, _new_record(_named(run, earlier), k, trained, table, files, _before(earlier, lease.pack)))
         recorded.append(run.id)
     return recorded

@@ -17,6 +17,7 @@ from launch.work.patience import Heartbeat, Patience, Stopped, seconds_left
 from launch.work.process import prepare_compiling
 from launch.work.recording import Trained, end_pack, leave_records, pack_facts
 from launch.work.replay_memory import ReplayMemory
+from plasticity_lab.agents.acting.learner import ActingLearner
 from plasticity_lab.agents.agent import Learner, Task
 from plasticity_lab.assembly import agent_of, assembled, looked_at
 from plasticity_lab.benchmarks.benchmark import Resource
@@ -25,6 +26,7 @@ from plasticity_lab.environments.processes.choice import ALONE, Processes
 from plasticity_lab.errors import HelperLost
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.files import StoreFault
+from plasticity_lab.records.film import write_pack_films
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.provenance import provenance, utc_now
@@ -197,12 +199,14 @@ class Session:
             self.unsaved = not self.patience.tried("checkpoint", lambda: self.save(learner, journal))
 
     def task_ends(self, learner: Learner, task: Task) -> None:
-        """Writes the weights at the end of a task, if `save_weights=tasks` asks for them.
+        """Writes the films of the last task's end and the weights of a task's end, if the settings ask for them.
 
         The probe of an acting agent is written too, since only this run has met these observations. Other agents can
         lay out their held-out examples again. Raises LostLease if another worker has the pack; StoreError.
         """
         settings, provides = self.settings, agent_of(self.runs[0]).provides
+        if settings.save_video == "last" and isinstance(self.learner, ActingLearner):
+            self._film(self.learner, task)
         if settings.save_weights != "tasks" or (task.position + 1) % settings.save_weights_every:
             return
         probe: Mapping[str, torch.Tensor] = {}
@@ -213,6 +217,13 @@ class Session:
         weights = TaskWeights(learner.weights(), of_runs, shared)
         self.lease.beat()
         write_pack_weights(self.store, self.pack.id, task.position, weights)
+
+    def _film(self, learner: ActingLearner, task: Any) -> None:
+        """Writes the films of the runs after their last task; a record takes its run's film over."""
+        if task.position + 1 == learner.parts.benchmark.tasks:
+            films = learner.film(task)
+            self.lease.beat()
+            write_pack_films(self.store, self.pack.id, films)
 
     def save(self, learner: Learner, journal: Journal, stopping: bool = False) -> None:
         """Writes the pack's checkpoint: everything that another process needs to go on bit for bit.

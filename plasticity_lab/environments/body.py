@@ -138,6 +138,11 @@ class Body:
         """Shape of the simulation's result in a step: an observation, or its newest frame."""
         return (self.observation[0] // self.stack, *self.observation[1:])
 
+    @property
+    def has_pictures(self) -> bool:
+        """Whether a frame is a picture, as pixels or as the cells of a board: channels, height, width."""
+        return self.dtype == "uint8" and len(self.observation) == 3
+
     def newest(self, observations: NDArray[np.generic], axis: int = 2) -> NDArray[np.generic]:
         """The newest frame of each observation; the observation's axes begin at `axis`. Used to store each frame only
         once.

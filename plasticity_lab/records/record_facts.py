@@ -128,7 +128,7 @@ def keeps_statistics(record: Mapping[str, Any]) -> bool:
 
 
 def files_beside(store: Store, record: Mapping[str, Any]) -> Sequence[str]:
-    """The names of a run's files according to its record, the record first; without weights of task ends."""
+    """The names of a run's files according to its record, the record first; without weights of task ends and films."""
     if record["status"] not in MEASURED:
         return FILES[:1]
     if not keeps_weights(store, record):

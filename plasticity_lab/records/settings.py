@@ -85,6 +85,8 @@ class Settings(Strict):
 
     save_weights_every: for `save_weights=tasks`, the number of tasks between saved weights.
 
+    save_video: whether each run gets a film of a further test episode after its last task.
+
     replay_memory_mib: smaller replay memories (of all runs of a pack together) are in every checkpoint; larger ones
     have separate files. replay_memory_minutes: these are written when this many minutes of training would be lost, and
     when a worker is stopped; None: only then.
@@ -104,6 +106,7 @@ class Settings(Strict):
     # Plans of earlier versions lack these.
     plan_only: bool = False
     save_weights_every: int = Field(ge=1, default=1)
+    save_video: Literal["none", "last"] = "none"
     replay_memory_mib: float = Field(ge=0, allow_inf_nan=False, default=64.0)
     replay_memory_minutes: float | None = Field(ge=0, allow_inf_nan=False, default=30.0)
     stopping: dict[str, StopRule] | None = None

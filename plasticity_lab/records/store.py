@@ -9,6 +9,8 @@ from plasticity_lab.records.files import beside, clear_unfinished, disk_errors, 
 
 TASK_WEIGHTS = "weights-task-"
 """The prefix of files with the parameters at a task's end; the task's position follows."""
+FILM = "film.gif"
+"""The film of a run (see `film`)."""
 UNFINISHED_SECONDS = 3600.0
 """No process writes one file for longer than this: a process that seems to do so was killed."""
 
@@ -56,6 +58,14 @@ class Store:
     def pack_weights(self, pack: str, task: int) -> Path:
         """The parameters of a pack in training at a task's end."""
         return self.pack_folder(pack) / f"weights.{task}"
+
+    def film(self, run: str) -> Path:
+        """The film of a run's last test episode, if it was kept."""
+        return self.run_folder(run) / FILM
+
+    def pack_film(self, pack: str, k: int) -> Path:
+        """The film of the k-th run of a pack in training."""
+        return self.pack_folder(pack) / f"film.{k}"
 
     def progress(self, pack: str) -> Path:
         """The progress of a running pack."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.acting.episodes import Act, episode_returns, episodes_of, mean_return
+from plasticity_lab.agents.acting.film import filmed
 from plasticity_lab.agents.acting.memory import Memory, MemorySettings
 from plasticity_lab.agents.acting.remembering import Remembering
 from plasticity_lab.agents.acting.schedule import Timetable
@@ -77,6 +78,14 @@ class ActingLearner:
         for network in self.networks:
             measured |= network.of_intervention()
         return measured
+
+    def film(self, task: Stage) -> list[NDArray[Any]]:
+        """For each run the frames of one further test episode (see `filmed`); [] if the environment has no pixels.
+
+        Changes no state.
+        """
+        body = self.bodies[task.body]
+        return filmed(body, self.parts.stream_seeds, self.test_policy(task, 1)) if body.has_pictures else []
 
     def end(self, task: Stage) -> None:
         """Intervention and optimizer end the task."""

@@ -1,0 +1,93 @@
+"""Films: the same for any pack and after a kill, and no number of a run depends on them."""
+
+import io
+import tarfile
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from launch.__main__ import main
+from launch.command import run_command
+from launch.work import training
+from plasticity_lab.records.film import COLOURS, gif
+from plasticity_lab.records.record import read_record
+from plasticity_lab.records.store import Store
+from tests.agents.value.packs import SMALL
+from tests.helpers.sweeps import after_looks, all_kept, never, planned, runs_of, trained, work
+
+WORDS = (*SMALL, "seed=0,1", "launch.workers=1")
+FILMED = (*WORDS, "save_video=last")
+
+
+@pytest.fixture(scope="module")
+def filmed(tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("films") / "store")
+    trained(store, *FILMED)
+    return store
+
+
+def films(store):
+    return {run.id: store.film(run.id).read_bytes() for run in runs_of(*WORDS)}
+
+
+def test_no_number_depends_on_a_film_and_it_is_in_no_id(filmed, tmp_path):
+    store = Store(tmp_path / "store")
+    trained(store, *WORDS)
+    assert all_kept(store, runs_of(*WORDS)) == all_kept(filmed, runs_of(*FILMED))
+    one, other = films(filmed).values()
+    assert one != other
+    pictures = [Image.open(io.BytesIO(film)) for film in (one, other)]
+    # Two balls of nine steps are 19 boards of 10 × 5 cells.
+    assert [(picture.size, picture.n_frames) for picture in pictures] == [((160, 320), 19)] * 2
+    for run in runs_of(*WORDS):
+        assert read_record(filmed, run.id)["files"]["film.gif"]["bytes"] == len(films(filmed)[run.id])
+        assert not store.film(run.id).exists()
+
+
+@pytest.mark.slow
+def test_alone_and_killed_after_the_last_task_a_run_has_the_same_film(filmed, tmp_path, monkeypatch):
+    alone, killed = Store(tmp_path / "alone"), Store(tmp_path / "killed")
+    trained(alone, *FILMED, "seed=1")
+    (run,) = runs_of(*FILMED, "seed=1")
+    assert alone.film(run.id).read_bytes() == films(filmed)[run.id]
+    trained(alone, *WORDS, "seed=1", "rerun=true")
+    assert not alone.film(run.id).exists(), "it would be of another training"
+
+    class Killed(BaseException):
+        pass
+
+    def kill(*args):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "leave_records", kill)
+        with pytest.raises(Killed):
+            trained(killed, *FILMED, "checkpoint_minutes=0.0001")
+    plan = planned(killed, *FILMED)
+    for lease in killed.leases_folder.iterdir():
+        lease.unlink()
+    work(killed, plan.sweep, "cpu", after_looks(1))
+    work(killed, plan.sweep, "cpu", never)
+    assert films(killed) == films(filmed)
+
+
+def test_an_archive_has_it(filmed, tmp_path):
+    assert main(["export", str(tmp_path / "all.tar"), "--store", str(filmed.root)]) == 0
+    with tarfile.open(tmp_path / "all.tar") as archive:
+        assert sum(name.endswith("/film.gif") for name in archive.getnames()) == 2
+
+
+def test_what_shows_no_pictures_is_said(tmp_path, capsys):
+    run_command(["save_video=last", "dry_run=true", "schedule=smoke", f"store={tmp_path}"])
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "save_video" in line]
+    assert "permuted_digits" in line
+
+
+def test_the_first_channel_with_an_object_is_shown():
+    board = np.zeros((1, 3, 10, 10), np.uint8)
+    board[0, [1, 2], 0, 0], board[0, 2, 9, 9] = 255, 255
+    picture = Image.open(io.BytesIO(gif(board))).convert("RGB")
+    shown = [picture.getpixel(at) for at in ((0, 0), (159, 159), (80, 80))]
+    wanted = [COLOURS[2], COLOURS[3], COLOURS[0]]
+    assert shown == [tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5)) for colour in wanted]
