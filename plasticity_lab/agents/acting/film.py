@@ -20,7 +20,8 @@ MOST = 1_000
 def filmed(body: Body, seeds: Sequence[int], act: Act) -> list[NDArray[Any]]:
     """For each run the frames of its episode from the first to the last, (T, *D); at most `MOST` steps.
 
-    seeds: the runs' stream seeds. The purpose differs from tests and training, and so do the initial states. act: as in `episode_returns`. A run's frames do not depend on the other runs.
+    seeds: the runs' stream seeds. The purpose differs from tests and training, and so do the initial states. act: as in
+    `episode_returns`. A run's frames do not depend on the other runs.
     """
     environments = Environments(body, seeds, 1, task=0, purpose="film")
     frames = [[frame] for frame in body.newest(environments.observations)[:, 0]]
