@@ -6,7 +6,14 @@ from pathlib import Path
 from plasticity_lab.data.image_set import ImageSet, Source
 from plasticity_lab.errors import ConfigError
 
-MODULES = {"cifar10": "cifar", "cifar100": "cifar", "digits": "digits", "imagenet32": "imagenet32", "mnist": "mnist"}
+MODULES = {
+    "bits20": "bits",
+    "cifar10": "cifar",
+    "cifar100": "cifar",
+    "digits": "digits",
+    "imagenet32": "imagenet32",
+    "mnist": "mnist",
+}
 """Image set → its module, which is imported when its set is used."""
 
 

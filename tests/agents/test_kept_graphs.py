@@ -38,6 +38,7 @@ CASES = {  # words, and what its graphs are called; where a memory is filled fir
     "supervised": (("benchmark=permuted_digits", "network.depth=1"), {"supervised step", "supervised score"}),
     "experience_replay": (("agent=experience_replay", *DIGITS), {"supervised step", "scores of groups"}),
     "no_replay": (("agent=no_replay", *DIGITS), {"supervised step", "scores of groups"}),
+    "regression": (("agent=regression", "benchmark=slowly_changing_regression"), {"supervised step"}),
 }
 AT_ONCE = ("der", "ppo")
 """Cases of `make test`: an agent with noise and a memory, and one without."""

@@ -16,7 +16,8 @@ from plasticity_lab.data.sources import source_named
 from plasticity_lab.run import Run
 from tests.helpers.packs import CONF, choice, choices, differing, images, run, trained
 
-NAMES = [name for name in choices("benchmark") if issubclass(load(choice("benchmark", name)[0]), LabelledBenchmark)]
+CLASSES = {name: load(choice("benchmark", name)[0]) for name in choices("benchmark")}
+NAMES = [name for name, of in CLASSES.items() if issubclass(of, LabelledBenchmark) and not of.predicts_numbers]
 SHORT = {
     "tasks": 3,
     "groups": 3,

@@ -49,6 +49,8 @@ def beside(group, name):
         return ["benchmark=catch", f"agent={'rainbow' if component.load(target).double else 'dqn'}"]
     if group != "agent" or target is None or issubclass(PermutedPixels, component.load(target).learns):
         return []
+    if name == "regression":
+        return ["benchmark=slowly_changing_regression"]
     if name == "sac":  # whose actions are numbers
         return ["benchmark=mujoco"]
     if content.get("noisy"):

@@ -54,6 +54,7 @@ ONE_OPTIMIZER = ("agent.policy_period=1", "agent.actor_lr=null")
 BENCHMARKS = (
     ("benchmark=permuted_digits", "benchmark.images=12", *IMAGES),
     ("benchmark=split_digits", "benchmark.images_per_class=6", *IMAGES),
+    ("benchmark=slowly_changing_regression", "benchmark.images=12", *IMAGES),
     ("benchmark=catch", "benchmark.balls=1", *BODIES),
     ("benchmark=mujoco", "benchmark.bodies=[sliders]", *BODIES),
     ("benchmark=mujoco", "benchmark.bodies=[pictured]", *BODIES, *ONE_OPTIMIZER),

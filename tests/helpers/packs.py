@@ -153,17 +153,15 @@ class Measured:
 
     position: Position = field(default_factory=lambda: Position(0, 0))
     chunks: list[tuple[int, int]] = field(default_factory=list)
-    rows: dict[str, list[np.ndarray]] = field(
-        default_factory=lambda: {"loss": [], "accuracy": [], "final_accuracy": []}
-    )
+    rows: dict[str, list[np.ndarray]] = field(default_factory=dict)
 
     def add_chunk(self, chunk, rows) -> None:
         assert chunk.task == self.position.task
         self.chunks.append((chunk.first, chunk.steps))
         self.position = Position(chunk.task, self.position.step + chunk.steps)
-        for name in ("loss", "accuracy"):
-            assert rows.updates[name].dtype == np.float64
-            self.rows[name].append(rows.updates[name])
+        for name, values in rows.updates.items():
+            assert values.dtype == np.float64
+            self.rows.setdefault(name, []).append(values)
         for name, values in rows.values.items():
             self.rows.setdefault(name, []).append(values[None])
 

@@ -16,6 +16,7 @@ from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.diagnostics.view import HELD_OUT, OBSERVED
 from plasticity_lab.interventions.intervention import COMING, EXAMPLES, OUTPUTS, SECOND_BATCH, TASK_BEGINS
 from plasticity_lab.networks.model import Model
+from plasticity_lab.others import Others
 from plasticity_lab.perturbations.perturbation import EPOCHS
 from plasticity_lab.records.classifier import CLASSIFIER
 
@@ -26,6 +27,14 @@ class Supervised(Agent[LabelledBenchmark, ImageSet, SupervisedLearner]):
     measures = CLASSIFIER
     learns = LabelledBenchmark
     provides = frozenset({COMING, EXAMPLES, OUTPUTS, SECOND_BATCH, TASK_BEGINS, OBSERVED, HELD_OUT, EPOCHS})
+
+    objects_to = frozenset({"benchmark"})
+
+    def objection(self, others: Others) -> str | None:
+        """Its labels are classes."""
+        if not others.one("benchmark", LabelledBenchmark).predicts_numbers:
+            return None
+        return "the labels are numbers there, not classes; agent=regression predicts numbers"
 
     def model(self, parts: Parts[LabelledBenchmark], resource: ImageSet) -> Model:
         """The model from an image to "logits", a number for each class of the benchmark."""

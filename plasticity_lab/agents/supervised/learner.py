@@ -25,7 +25,7 @@ from plasticity_lab.agents.supervised.perturbed import Perturbed
 from plasticity_lab.agents.supervised.score import AT_ONCE, HeldOut, HeldOutUnmoved, indices, score_of
 from plasticity_lab.agents.supervised.step import READS, cross_entropy_of, log_likelihood, step_of
 from plasticity_lab.agents.supervised.tables import SecondBatches, Tables, aligned_batches
-from plasticity_lab.agents.update import SECOND, takes_second
+from plasticity_lab.agents.update import SECOND, Loss, takes_second
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Stream, Task
 from plasticity_lab.data.image_set import ImageSet
@@ -50,6 +50,9 @@ class SupervisedLearner:
     compiled: whether the step is one compiled graph; results differ from the eager step in their last bits.
     """
 
+    loss_of: Callable[[Model], Loss] = staticmethod(cross_entropy_of)
+    """From the model to its loss."""
+
     def __init__(self, parts: Parts, model: Model, image_set: ImageSet, device: torch.device, compiled: bool) -> None:
         benchmark = parts.benchmark
         self.image_set, self.device, self.runs = image_set, device, len(parts.init_seeds)
@@ -59,7 +62,9 @@ class SupervisedLearner:
         self.pixels = Pixels(image_set, benchmark.normalise, device, channels_last=last)
         self.network = PackedNetwork(parts, model, device)
         self.keys = self.network.step_keys
-        step = step_of(model, self.network.optimizer, self.network.intervention, self.pixels, parts.kernels)
+        step = step_of(
+            model, self.network.optimizer, self.network.intervention, self.pixels, parts.kernels, self.loss_of
+        )
         self.held_out = HeldOut(image_set, device, self.pixels.order)
         self.to_score, reading = self.held_out, model.network.reading
         if benchmark.permutes and on_cpu and reading is not None:  # not tried on a GPU
@@ -162,7 +167,7 @@ class SupervisedLearner:
         x_KPD, labels_KP = self._examples(probe_of(self.labels.shape[1], self.device))
         probe = {"x": x_KPD, "labels": labels_KP, "weights": torch.ones(x_KPD.shape[1], device=self.device)}
         held_out = partial(self._held_out, task)
-        view = self.network.view(cross_entropy_of(self.network.model), probe, held_out=held_out)
+        view = self.network.view(self.loss_of(self.network.model), probe, held_out=held_out)
         return view if self.perturbed is None else self.perturbed.seen(view)
 
     def _scored(self, task: Task, parameters: Mapping[str, Tensor], factor: Tensor | None = None) -> Evaluation:
@@ -217,7 +222,7 @@ class SupervisedLearner:
 
     def _coming(self, task: Task) -> ComingImages:
         """The task's training images, for interventions that read them before they are learned."""
-        loss, seeds = cross_entropy_of(self.network.model), self.stream_seeds
+        loss, seeds = self.loss_of(self.network.model), self.stream_seeds
         return ComingImages(loss, self.network, self._batch, self.labels.shape[1], seeds, task.position)
 
     def _batch(self, at_KB: Tensor) -> tuple[Tensor, Tensor]:

@@ -39,6 +39,12 @@ def between(new: Tensor, earlier: Tensor, share: Tensor) -> Tensor:
     return share * new + (1 - share) * earlier
 
 
+def between_tasks(batch: Tensors, loss: Callable[[Tensor], Tensor]) -> Tensor:
+    """The losses of a batch given a function of its labels; in a transition the losses of both tasks, by their shares."""
+    new = loss(batch["labels"])
+    return between(new, loss(batch[f"{EARLIER}labels"]), batch[SHARE]) if SHARE in batch else new
+
+
 def divergence(settings: Tensors, outputs: Tensors, reference: Tensors) -> Tensor:
     """The cross-entropy of the classes' probabilities with a reference's, (K, B); the gradient reaches `outputs` alone.
 
@@ -69,11 +75,9 @@ def cross_entropy_of(model: Model) -> Loss:
             learning=learning,
         )
         labels_KB = batch["labels"]
-        loss_KB = -log_likelihood(outputs, labels_KB)
+        loss_KB = between_tasks(batch, lambda labels: -log_likelihood(outputs, labels))
         if SHARE in batch:
-            earlier_KB = batch[f"{EARLIER}labels"]
-            loss_KB = between(loss_KB, -log_likelihood(outputs, earlier_KB), batch[SHARE])
-            labels_KB = torch.where(batch[SHARE] < 0.5, earlier_KB, labels_KB)
+            labels_KB = torch.where(batch[SHARE] < 0.5, batch[f"{EARLIER}labels"], labels_KB)
         right_KB = outputs["logits"].argmax(dim=-1) == labels_KB
         return LossOutput(
             loss_KB * batch["weights"],
@@ -89,7 +93,12 @@ def cross_entropy_of(model: Model) -> Loss:
 
 
 def step_of(
-    model: Model, optimizer: Optimizer, intervention: Intervention, pixels: Pixels, kernels: bool = False
+    model: Model,
+    optimizer: Optimizer,
+    intervention: Intervention,
+    pixels: Pixels,
+    kernels: bool = False,
+    loss_of: Callable[[Model], Loss] = cross_entropy_of,
 ) -> Step:
     """The step as a function of tensors alone. It has no other state, and reads nothing back from the device.
 
@@ -108,7 +117,7 @@ def step_of(
     """
     update = update_of(
         model,
-        cross_entropy_of(model),
+        loss_of(model),
         optimizer,
         intervention,
         kernels=kernels,

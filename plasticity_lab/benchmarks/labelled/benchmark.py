@@ -75,6 +75,8 @@ class LabelledBenchmark(Benchmark[ImageSet]):
     """
     permutes: ClassVar[bool] = False
     """Whether tasks permute pixels, so that each task's held-out images have a different pixel order."""
+    predicts_numbers: ClassVar[bool] = False
+    """Whether labels are numbers to predict, not classes: for `agent=regression`."""
     neutral: ClassVar[Mapping[str, Any]] = {"transition_steps": 0, "transition": "interpolate"}
     read_if: ClassVar[Mapping[str, Any]] = {"transition": ("transition_steps", bool)}
 
