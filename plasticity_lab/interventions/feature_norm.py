@@ -9,6 +9,7 @@ from torch import Tensor
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import OUTPUTS, Intervention
 from plasticity_lab.interventions.now import Now
+from plasticity_lab.networks.encoder import lacking_features
 from plasticity_lab.networks.heads.head import Head
 from plasticity_lab.networks.heads.moe import MoE
 from plasticity_lab.networks.units import read_by_outputs
@@ -26,6 +27,7 @@ class FeatureNorm(Intervention):
     """
 
     requires = frozenset({OUTPUTS})
+    objects_to = frozenset({"head", "network"})
     watches_outputs = True
 
     def __init__(self, strength: float = 1e-3, sites: str = "last", reduction: str = "mean") -> None:
@@ -34,9 +36,11 @@ class FeatureNorm(Intervention):
         self.reduction = check("intervention.reduction", reduction, one_of=REDUCTIONS)
 
     def objection(self, others: Others) -> str | None:
-        """Experts pass on sums of slots instead of features of an example."""
+        """Experts pass on sums of slots instead of features of an example; other networks have no last features."""
         if "head" in others and isinstance(others.one("head", Head), MoE):
             return "it needs the features of each example, and experts compute features of slots"
+        if self.sites == "last" and (why := lacking_features(others)):
+            return f"{why}; choose intervention.sites=all"
         return super().objection(others)
 
     def penalty(self, now: Now) -> Tensor:

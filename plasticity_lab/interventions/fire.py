@@ -11,7 +11,9 @@ from torch import Tensor
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import TASK_BEGINS, Intervention
 from plasticity_lab.interventions.now import Now, State
+from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Layer
+from plasticity_lab.networks.vit import ViT
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.normed import linear_of
 
@@ -24,10 +26,12 @@ class FIRE(Intervention):
     NS divides a matrix by its Frobenius norm and repeats X ← 1.5 X − 0.5 X Xᵀ X; this moves all singular values towards
     1. It works on the weights of all layers, the output layers included: for a convolution on the I × O matrix of each
     pixel of the kernel, with a further factor 1 / kernel², for experts on each expert. Biases, scales, shifts, noise
-    deviations and moments stay. A matrix of zeros stays. strength: 1 is the method, 0 changes nothing. iterations: with
-    10, singular values below some 0.02 of the norm do not come near 1. dense: project, or initial: layers that are no
-    convolution return to their first values instead, biases included, as in the authors' DQN. target: same: target
-    networks become equal to the network at once, as in their DQN and SAC; copy: with their next copy.
+    deviations and moments stay. A matrix of zeros stays. In `ViT` it works on queries and keys alone.
+
+    strength: 1 is the method, 0 changes nothing. iterations: with 10, singular values below some 0.02 of the norm do
+    not come near 1. dense: project, or initial: layers that are no convolution return to their first values instead,
+    biases included, as in the authors' DQN. target: same: target networks become equal to the network at once, as in
+    their DQN and SAC; copy: with their next copy.
 
     Source: Han et al. 2026, and their code (docs/interventions/fire.md).
     """
@@ -66,7 +70,7 @@ class FIRE(Intervention):
         for run, share in enumerate(now.settings["strength"].tolist()):
             if share == 0:
                 continue
-            for layer in now.model.design.layers:
+            for layer in _layers(now.model):
                 if self.dense == "initial" and not isinstance(linear_of(layer), StackedConv2d):
                     names = [name for name in first if name.rpartition(".")[0] == layer.name]
                     for name in (name for name in names if name in now.parameters and name not in now.model.switches):
@@ -78,6 +82,14 @@ class FIRE(Intervention):
                 for name, value in now.parameters.items():
                     target[name][run].copy_(value[run])
         return now.state
+
+
+def _layers(model: Model) -> list[Layer]:
+    """All layers; for a vision transformer only queries and keys, as in the authors' code."""
+    layers = list(model.design.layers)
+    if not isinstance(model.network, ViT):
+        return layers
+    return [layer for layer in layers if layer.name.endswith((".query", ".key"))]
 
 
 def projected(layer: Layer, weight: Tensor, iterations: int) -> Tensor:

@@ -13,6 +13,7 @@ from plasticity_lab.component import Others, check
 from plasticity_lab.interventions.declared import restarts
 from plasticity_lab.interventions.intervention import OUTPUTS, Intervention
 from plasticity_lab.interventions.now import Now, State, Tensors
+from plasticity_lab.networks.encoder import lacking_features
 from plasticity_lab.networks.heads.head import Head
 from plasticity_lab.networks.heads.moe import MoE
 from plasticity_lab.networks.model import Model
@@ -41,7 +42,7 @@ class InFeR(Intervention):
     """
 
     requires = frozenset({OUTPUTS})
-    objects_to = frozenset({"head", "intervention", "optimizer"})
+    objects_to = frozenset({"head", "intervention", "network", "optimizer"})
     watches_outputs = True
     learned = ("heads.weight", "heads.bias")
     forwards = 1
@@ -54,8 +55,8 @@ class InFeR(Intervention):
         self.mean = mean
 
     def objection(self, others: Others) -> str | None:
-        """It needs features without routing, an optimizer that needs moments and corrections alone, and one network
-        at birth.
+        """It needs features of an activation without routing, an optimizer that needs moments and corrections alone,
+        and one network at birth.
         """
         if "head" in others and isinstance(others.one("head", Head), MoE):
             return "its heads read the values before the output layer, and experts pass on sums of slots instead"
@@ -63,7 +64,7 @@ class InFeR(Intervention):
             return "its heads are trained apart from the network, and this optimizer's step depends on all parameters"
         if restarts(others):
             return "its heads would fit the outputs of the run's first network on the features of each task's fresh one"
-        return super().objection(others)
+        return super().objection(others) or lacking_features(others)
 
     def start(self, now: Now) -> State:
         """The network at birth, "birth <name>", and the heads: weight (K, F, H) as stored, and bias."""

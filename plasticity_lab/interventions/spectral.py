@@ -3,6 +3,8 @@
 Legend: K runs, I inputs and O outputs of a layer as stored.
 """
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
@@ -13,6 +15,8 @@ from plasticity_lab.interventions.l2 import with_slope
 from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.elementary import whole_power
+from plasticity_lab.stacking.identity import StackedIdentity
+from plasticity_lab.stacking.normed import linear_of
 from plasticity_lab.stacking.products import run_sums, times
 from plasticity_lab.stacking.run_axis import beside
 
@@ -73,11 +77,18 @@ class Spectral(Intervention):
             total = total + self._near_one(sigma, weight, slope)
             if bias is not None:
                 total = total + self._near_zero(bias)
-            if f"{name}.scale" in now.parameters:
-                total = total + self._near_one(*_largest(now.parameters[f"{name}.scale"]))
-            if f"{name}.shift" in now.parameters:
-                total = total + self._near_zero(now.parameters[f"{name}.shift"])
+            total = sum(self._of_normalisation(now, name), start=total)
+        for layer in now.model.design.layers:
+            if isinstance(linear_of(layer), StackedIdentity):
+                total = sum(self._of_normalisation(now, layer.name), start=total)
         return now.settings["strength"] * total
+
+    def _of_normalisation(self, now: Now, layer: str) -> Iterator[Tensor]:
+        """The terms of a layer's scale and shift, (K,) each, if it has them."""
+        if f"{layer}.scale" in now.parameters:
+            yield self._near_one(*_largest(now.parameters[f"{layer}.scale"]))
+        if f"{layer}.shift" in now.parameters:
+            yield self._near_zero(now.parameters[f"{layer}.shift"])
 
     def after_step(self, now: Now) -> State:
         """One iteration of the power method for each layer that is active."""

@@ -20,6 +20,7 @@ from plasticity_lab.networks.heads.dense import Flatten
 from plasticity_lab.networks.heads.head import Encoded, Head
 from plasticity_lab.networks.network import Activate, Design, Layer, Network, Shapes, Unit
 from plasticity_lab.networks.tokenization import PER_LEARNED_PATCH, Tokens
+from plasticity_lab.others import Others
 from plasticity_lab.stacking.conv import StackedConv2d
 
 
@@ -27,12 +28,14 @@ from plasticity_lab.stacking.conv import StackedConv2d
 class Maps:
     """The layers and units of an encoder, and the shape (C, H, W) of its feature map.
 
-    The `outgoing` of the last unit is empty: the layers that follow it belong to the head.
+    ends_with_units: whether the last unit makes the feature map. Then its `outgoing` is empty: the layers that follow
+    it belong to the head.
     """
 
     layers: Sequence[Layer]
     units: Sequence[Unit]
     passed: tuple[int, int, int]
+    ends_with_units: bool = True
 
 
 class Encoder(InHalves):
@@ -44,6 +47,9 @@ class Encoder(InHalves):
 
     called: ClassVar[str]
     """Its name in conf/network, for messages."""
+
+    outputs_read_units: ClassVar[bool] = True
+    """Whether the last layers receive values of an activation."""
 
     head: Head = Flatten()
     tokens: Tokens = Tokens()
@@ -150,9 +156,11 @@ class Encoder(InHalves):
         *units, last = encoder.units
         if self.head.takes_tokens and not self.tokens.by_channel:  # no rows are a channel's: none can be cut off
             last, receiving = replace(last, is_sum=True), ()
+        if encoder.ends_with_units:
+            last = replace(last, outgoing=receiving)
         return Design(
             [*encoder.layers, *([] if patches is None else [patches]), *head.layers],
-            [*units, replace(last, outgoing=receiving), *head.units],
+            [*units, last, *head.units],
             head.outputs,
             losses=head.losses,
             encoded=(len(encoder.layers), len(encoder.units)),
@@ -182,6 +190,14 @@ class Encoder(InHalves):
                 "has experts, or a network with one hidden layer."
             )
         return self.tokens.shape(maps) if self.head.takes_tokens else (0, 0)
+
+
+def lacking_features(others: Others) -> str | None:
+    """The reason why an intervention on the last activations does not go with a run's network; None if it does."""
+    network = others.one("network", Network) if "network" in others else None
+    if not isinstance(network, Encoder) or network.outputs_read_units:
+        return None
+    return "it works on the activations that the output layers read, and here they read a normalised sum of many layers"
 
 
 def headed(network: Network, head: Head) -> Network:

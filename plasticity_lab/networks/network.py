@@ -15,6 +15,7 @@ from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import Component
 from plasticity_lab.stacking.batch_normed import StackedBatchNormed
 from plasticity_lab.stacking.conv import StackedConv2d
+from plasticity_lab.stacking.identity import StackedIdentity
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.noisy import StackedNoisyLinear
 from plasticity_lab.stacking.normed import StackedDiagonal, StackedNormed, StackedRMSNormed
@@ -279,8 +280,8 @@ class Network(Component):
         """The distribution of a layer's first weights, by its name (see `start` of the layers): by default `init`."""
         return self.init
 
-    def normed(self, layer: StackedLinear | StackedConv2d | StackedNoisyLinear) -> Layer:
-        """A layer that an activation follows, with the normalisation that `norm` adds."""
+    def normed(self, layer: StackedLinear | StackedConv2d | StackedNoisyLinear | StackedIdentity) -> Layer:
+        """A layer, or a place of a residual stream, with the normalisation that `norm` adds."""
         return layer if self.norm == "none" else FOLLOWED_BY[self.norm](layer.name, layer)
 
     def changed(self, change: Change) -> Self:

@@ -47,6 +47,11 @@ class Tap:
         return self.layer.outputs
 
     @property
+    def positions(self) -> int:
+        """Rows of an example."""
+        return getattr(self.layer, "positions", 1)
+
+    @property
     def passed(self) -> bool:
         """Whether it was called: layers of other environments are not."""
         return self.calls > 0

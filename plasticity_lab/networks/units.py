@@ -53,8 +53,9 @@ def taking_part(unit: Unit, parameters: Mapping[str, Tensor]) -> bool:
 
 
 def before_outputs(model: Model, parameters: Mapping[str, Tensor]) -> list[Unit]:
-    """The active units that an output layer reads: no activation follows that layer."""
-    followed = {unit.incoming for unit in model.units}
+    """The active units that an output layer reads: no activation follows that layer, and it is not in an encoder."""
+    encoder, _ = model.design.encoded
+    followed = {unit.incoming for unit in model.units} | {layer.name for layer in model.design.layers[:encoder]}
     return [
         unit
         for unit in model.units

@@ -58,7 +58,7 @@ class StackedLinear:
     @property
     def work(self) -> int:
         """Multiplications that one example takes forward."""
-        return self.inputs * self.outputs
+        return self.positions * self.inputs * self.outputs
 
     def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
         """One run's first parameters, float32: weight (I, O), bias (1, O).

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from plasticity_lab.stacking.conv import StackedConv2d
+from plasticity_lab.stacking.identity import StackedIdentity
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.noisy import StackedNoisyLinear
 from plasticity_lab.stacking.products import product
@@ -38,7 +39,7 @@ class StackedNormed:
     """
 
     name: str
-    layer: StackedLinear | StackedConv2d | StackedNoisyLinear | StackedTokenSum
+    layer: StackedLinear | StackedConv2d | StackedNoisyLinear | StackedTokenSum | StackedIdentity
     parts: ClassVar[Sequence[str]] = ("scale", "shift")
     """The parameters of the normalisation, (K, 1, O) each."""
 
@@ -67,6 +68,11 @@ class StackedNormed:
         return getattr(self.layer, "produced", (self.layer.outputs,))
 
     @property
+    def positions(self) -> int:
+        """The number of rows that the layer is given for each example, as in `StackedLinear`."""
+        return getattr(self.layer, "positions", 1)
+
+    @property
     def size(self) -> int:
         """Parameters of one run."""
         return self.layer.size + len(self.parts) * self.outputs
@@ -91,7 +97,7 @@ class StackedNormed:
 
         h: the output of the layer itself, (K, B, O, *); delta: the gradient by the output of the normalisation.
         """
-        rows = self.rows(parameters, h.movedim(2, -1)).view(*h.shape[:2], -1, self.outputs)
+        rows = self.rows(parameters, h.movedim(2, -1)).view(len(h), h.shape[1] // self.positions, -1, self.outputs)
         delta_rows = delta.movedim(2, -1).reshape(rows.shape)
         each = [
             [
@@ -172,7 +178,9 @@ def at_each_row(values_K1O: Tensor, rows_KRO: Tensor) -> Tensor:
 
 
 @overload
-def linear_of(layer: StackedNormed) -> StackedLinear | StackedConv2d | StackedNoisyLinear | StackedTokenSum: ...
+def linear_of(
+    layer: StackedNormed,
+) -> StackedLinear | StackedConv2d | StackedNoisyLinear | StackedTokenSum | StackedIdentity: ...
 
 
 @overload

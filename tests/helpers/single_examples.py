@@ -39,6 +39,7 @@ NETWORKS: Mapping[str, tuple[dict[str, Any], Shapes]] = {
     "impala": ({"hidden": 6}, Shapes(IMAGE, LOGITS)),
     "small_impala": ({"hidden": 6}, Shapes(IMAGE, LOGITS)),
     "resnet18": ({"width": 2}, Shapes(IMAGE, LOGITS)),
+    "vit": ({"width": 6, "depth": 2, "heads": 2}, Shapes(IMAGE, LOGITS)),
     "pixel_actor_critic": (
         {"channels": 4, "projection": 5, "hidden": 6},
         Shapes(IMAGE, {"q1": 1, "q2": 1, "mean": 2, "log_std": 2}, beside=2),

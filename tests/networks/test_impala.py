@@ -14,7 +14,7 @@ from plasticity_lab.networks.impala import Impala
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Shapes
 from plasticity_lab.networks.small_impala import SmallImpala
-from plasticity_lab.networks.units import cut_off, start_anew
+from plasticity_lab.networks.units import cut_off, read_by_outputs, start_anew
 from plasticity_lab.randomness.host import host_stream
 from tests.helpers.packs import CPU
 
@@ -116,6 +116,7 @@ def test_a_unit_within_a_block_can_be_reset_without_a_trace_and_those_of_sums_ar
     parameters = built.start([1], CPU)
     now = Now(built, parameters, {}, {})
     assert [unit.name for unit in now.units] == ["stack1.block1.conv1", "stack1.block2.conv1", "hidden"]
+    assert read_by_outputs(built, parameters) == now.units[-1:]
     x, chosen = torch.rand(1, 4, 300), np.array([2, 5])
     for unit in now.units:
         cut_off(built, parameters, 0, unit, chosen)

@@ -28,7 +28,7 @@ SMALL = {  # networks of images that fit on 8 × 8 pixels, some widths odd
     "cnn_case_study": {"channels": 5, "width": 30},
 }
 
-OWN_NORM = {"resnet18": "batch"}
+OWN_NORM = {"resnet18": "batch", "vit": "layer"}
 """Networks with a normalisation by default, as published."""
 
 
