@@ -14,6 +14,7 @@ from typing import Any
 from analysis.compare.comparison import Comparison
 from analysis.figures import style
 from analysis.names import BENCHMARKS, DATA, display
+from analysis.report.films import films
 from analysis.report.interventions import compared, repeats
 from analysis.report.interventions import table as interventions_table
 from analysis.report.runs import curves_payload, flags_of, one_each, runs_payload
@@ -61,6 +62,7 @@ def report(
     alike = [sentence for sentence in several[0] if all(sentence in caption for caption in several)]
     parts += searches
     curves = curves_payload(runs, metrics)
+    shown_films, without_film = films(runs, places)
     shown = {
         "title": f"plasticity_lab: {', '.join(place.resolve().name for place in places)}",
         "made": datetime.now().astimezone().strftime("%d %B %Y, %H:%M %Z"),
@@ -68,7 +70,7 @@ def report(
         "stores": ", ".join(map(str, places)),
         "command": shlex.join(["python", "-m", "analysis", "report", "--store", *map(str, places)]),
         "overview": overview(one_each(rows)),
-        "left_out": list(dict.fromkeys(left_out)),
+        "left_out": [*dict.fromkeys([*left_out, *without_film])],
         "sections": _numbered(parts, alike),
         "of_all_figures": alike,
         "tables": table_pages(rows, metrics, interventions),
@@ -78,6 +80,7 @@ def report(
         "runs": runs_payload(runs),
         "again": again,
         "curves": curves,
+        "films": shown_films,
         "style": {"colours": style.COLOURS, "dark": style.ON_DARK, "grid": style.GRID, "layout": style.SMALL_CHART},
     }
     return _page(shown, data)

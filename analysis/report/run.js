@@ -3,7 +3,7 @@
 
 const SECTIONS = { summary: "What it came to", ended: "How it ended", settings: "Settings", provenance: "Where its numbers come from" };
 
-function showRun(at, { runs, curves, style }) {
+function showRun(at, { runs, curves, films, style }) {
   const [run, status, activation, benchmark] = runs.columns.slice(0, 4).map((column) => valueOf(column, at));
   document.getElementById("run-title").textContent = `${activation} · ${benchmark} · ${run}`;
   document.getElementById("run-status").textContent = status;
@@ -13,6 +13,18 @@ function showRun(at, { runs, curves, style }) {
   told.replaceChildren(...Object.entries(SECTIONS).flatMap(([name, title]) => section(title, linesOf(runs, name, at))));
   document.getElementById("run").showModal();
   drawRun(at, curves, style);
+  showFilm(films[at]);
+}
+
+// A test episode after the last task, as a GIF in base64; undefined for most runs.
+function showFilm(film) {
+  const place = document.getElementById("run-film");
+  place.replaceChildren();
+  if (!film) return;
+  const shown = document.createElement("img");
+  shown.src = `data:image/gif;base64,${film}`;
+  shown.alt = "A test episode after the last task";
+  place.append(shown);
 }
 
 // Quotes a word, so that a POSIX shell reads it as one word.

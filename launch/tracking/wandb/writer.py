@@ -28,7 +28,7 @@ from launch.tracking.wandb.naming import notes, run_name
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.files import beside, disk_errors, make_folder, names
 from plasticity_lab.records.record import read_metrics
-from plasticity_lab.records.record_facts import CorruptRecord
+from plasticity_lab.records.record_facts import CorruptRecord, seals_of
 from plasticity_lab.records.store import Store
 
 AT_ONCE = 8
@@ -97,8 +97,8 @@ class OpenRun:
         self._run.summary["state"] = state
         self._has_state = True
 
-    def complete(self, record: Mapping[str, Any], rows: Iterable[content.Row]) -> None:
-        """Writes the rest of the record, and ends the run."""
+    def complete(self, record: Mapping[str, Any], rows: Iterable[content.Row], film: Path | None = None) -> None:
+        """Writes the rest of the record and the run's film, and ends the run."""
         rows = list(rows)
         summary = content.summary(record) | content.speed(record, max((number for number, _ in rows), default=0))
         if not self._live:
@@ -108,6 +108,8 @@ class OpenRun:
         self._run.config.update({"provenance": dict(record["provenance"])}, allow_val_change=True)
         self._run.tags = tuple(content.tags(record))
         self._hide_state()
+        if film is not None:
+            summary["film"] = wandb.Video(str(film), format="gif")
         self._run.summary.update(summary)
         self._run.finish(exit_code=1 if record["status"] == "failed" else 0)
 
@@ -239,7 +241,8 @@ class _Batch:
         try:
             sweep = record["provenance"].get("sweep") or self.groups.get(run)
             opened = self.begun.get(run) or OpenRun(record, self.destination, folder, sweep)
-            opened.complete(record, rows.items())
+            film = self.store.film(run)
+            opened.complete(record, rows.items(), film if film.name in seals_of(record) and film.is_file() else None)
         except Exception as error:  # W&B's service can die at any moment, and its server can answer anything
             with self._lock:
                 self._failed_in_a_row += 1
@@ -288,8 +291,8 @@ def _keep_complete(store: Store, folder: Path, batch: _Batch) -> None:
     clear_offline(store, batch.rows)
     for run in batch.rows:
         with disk_errors("write", store.wandb_folder / made[run].name):
-            # W&B's own logs and empty folders would be nine more files for each run.
+            # W&B's own logs and empty folders would be nine more files for each run; a film is in files/media.
             for entry in made[run].iterdir():
-                if entry.is_dir():
+                if entry.is_dir() and not (entry / "media").is_dir():
                     shutil.rmtree(entry, ignore_errors=True)
             made[run].rename(store.wandb_folder / made[run].name)

@@ -11,7 +11,7 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.frames import metrics_of
-from analysis.report import runs
+from analysis.report import films, runs
 from analysis.report.command import gathered
 from analysis.report.interventions import compared
 from analysis.report.report import overview, packed, table_pages
@@ -174,6 +174,19 @@ def test_interventions_are_compared_with_none_on_every_benchmark(tmp_path, recor
     assert [len(each["body"]) for each in others if "Online" in each["title"]] == [1, 2]
     assert sections(found, metrics, made)[0].figures[0].title == "Intervention compared"
     assert compared([row for row in found if row.intervention == "dash"]) is None
+
+
+def test_films_are_inside_the_page_up_to_a_size(store, capsys, monkeypatch):
+    (player,) = [row.run for row in rows_in(store.root)[0] if row.study.get("agent.name") == "player"]
+    store.film(player).write_bytes(b"GIF89a")
+    _, data = page(store, capsys)
+    (at,) = [at for at, film in data["films"].items() if base64.b64decode(film) == b"GIF89a"]
+    ids = data["runs"]["columns"][0]
+    assert ids["values"][ids["codes"][int(at)]] == player
+    monkeypatch.setattr(films, "MOST", 5)
+    content, data = page(store, capsys)
+    assert data["films"] == {}
+    assert "1 films" in content
 
 
 def test_data_comes_back_as_it_was_packed():

@@ -15,6 +15,7 @@ from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from tests.agents.value.packs import SMALL
 from tests.helpers.sweeps import after_looks, all_kept, never, planned, runs_of, trained, work
+from tests.helpers.wandb_files import read_offline
 
 WORDS = (*SMALL, "seed=0,1", "launch.workers=1")
 FILMED = (*WORDS, "save_video=last")
@@ -91,3 +92,14 @@ def test_the_first_channel_with_an_object_is_shown():
     shown = [picture.getpixel(at) for at in ((0, 0), (159, 159), (80, 80))]
     wanted = [COLOURS[2], COLOURS[3], COLOURS[0]]
     assert shown == [tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5)) for colour in wanted]
+
+
+@pytest.mark.slow
+def test_an_offline_run_of_wandb_has_it(tmp_path):
+    store = Store(tmp_path / "store")
+    trained(store, *FILMED, "seed=1", "tracking=wandb_offline")
+    (found,) = read_offline(store.wandb_folder)
+    film = found.summary["film"]
+    assert film["_type"] == "video-file"
+    (kept,) = store.wandb_folder.glob(f"*/files/{film['path']}")
+    assert kept.read_bytes() == store.film(found.id).read_bytes()
