@@ -27,7 +27,7 @@ LONG_WIDTH = 100
 LONG_COLUMN = r"p{0.6\textwidth}"
 PAGE_WIDTH = r"\ifdim\width>\textwidth\textwidth\else\width\fi"
 """The width of a table in LaTeX: its natural width, at most the width of the page."""
-_WIDE = Console(width=10_000)
+_WIDE = Console(width=10_000, height=1)  # a dumb terminal heeds no width alone
 # tabulate's booktabs format escapes everything, \textbf too; this format escapes nothing.
 _BOOKTABS = tabulate.TableFormat(
     lineabove=tabulate.Line(r"\toprule", "", "", ""),
@@ -72,16 +72,17 @@ def terminal(shown: Sequence[Listing], console: Console) -> None:
     blocks is split into its blocks instead.
     """
     for listing in shown:
-        bold = "[bold]{}[/]".format if console.is_terminal else "**{}**".format
+        bold = "**{}**".format if console.color_system is None else "[bold]{}[/]".format  # a dumb terminal has none
         grid = formatted(listing, bold, escape=rich.markup.escape)
-        window = console.width
+        window = console.size
         console.print(Text(listing.title, style="bold"))
         for table in _broken(grid, console):
-            console.width = max(window, _width(table))  # rich cuts a table that is wider than its console
+            # rich cuts a table that is wider than its console.
+            console.size = max(window.width, _width(table)), window.height
             console.print(table, no_wrap=not listing.blocks)
-            console.width = window
+            console.size = window
         for line in listing.caption:
-            console.print(Text(line), width=min(window, BROKEN_WIDTH if listing.blocks else TEXT_WIDTH))
+            console.print(Text(line), width=min(window.width, BROKEN_WIDTH if listing.blocks else TEXT_WIDTH))
         console.print()
 
 

@@ -80,7 +80,8 @@ def run(options: argparse.Namespace) -> None:
         return
     shown = _recorded(store, name) or _planned(store, name, plans)
     print(f"Run {name}: {shown.state}")
-    print(yaml.safe_dump(dict(shown.sections), sort_keys=False, allow_unicode=True, width=120), end="")
+    columns = min(120, shutil.get_terminal_size((120, HEIGHT)).columns)
+    print(yaml.safe_dump(dict(shown.sections), sort_keys=False, allow_unicode=True, width=columns), end="")
     if shown.damaged:
         raise shown.damaged
     if shown.metrics is None or not len(shown.metrics):

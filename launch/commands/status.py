@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from rich.console import Console
+from rich.padding import Padding
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from launch.launchers.finished import damaged_checkpoints, damaged_files, damaged_jobs
@@ -24,7 +26,7 @@ from launch.packs.lookup import add_store, in_order, store_there, the_one
 from launch.packs.sweep import STATES, SweepState, state_of
 from launch.packs.todo import how_to_try_again
 from launch.plan.calibration import damaged_calibrations
-from launch.plan.table import PRINTED_WIDTH
+from launch.tables import print_table, window
 from launch.wording import counted, flag_in_words, in_bytes, in_time, say, some
 from launch.work.patience import fault_of
 from plasticity_lab.errors import StoreError
@@ -39,6 +41,9 @@ FEW, MANY = 3, 20
 LATEST = 30
 """The most sweeps in an overview, without --all."""
 LONGEST_REASON = 300
+BAR = 14
+LEAST_COMMAND = 24
+"""Columns that the command needs in a table; in a narrower window each sweep has three lines."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,18 +69,18 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps([_as_json(state, known.get(state.sweep)) for state in states], indent=1))
         return 0 if whole else 1
-    console = Console(width=None if Console().is_terminal else PRINTED_WIDTH, highlight=False)
+    console = window()
     if not states:
         console.print(f"{store.root} holds no sweep{'' if whole else ' that can be read'}.", soft_wrap=True)
         return 0 if whole else 1
-    console.print(_overview(states, known))
+    _print_overview(console, states, known)
     if earlier:
         console.print(f"Before these, {counted(earlier, 'sweep')} more; --all shows all.")
     for state in states:
         alone = options.sweep is not None
         if alone and state.running:
             console.print()
-            console.print(_held_packs(state))
+            print_table(console, _held_packs(state))
             for line in _lately(state):
                 console.print(line, soft_wrap=True, markup=False)
         for line in [*_went_wrong(state, alone), *_why_it_waits(state, known)]:
@@ -119,25 +124,45 @@ def _as_json(state: SweepState, jobs: SweepJobs | None) -> dict[str, object]:
     return asdict(state) | {"counts": state.counts, "slurm": None if jobs is None else asdict(jobs)}
 
 
-def _overview(states: Sequence[SweepState], known: Mapping[str, SweepJobs | None]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
-    table.add_column("sweep", no_wrap=True)
+def _print_overview(console: Console, states: Sequence[SweepState], known: Mapping[str, SweepJobs | None]) -> None:
     flags = list(dict.fromkeys(["collapsed", *(flag for state in states for flag in state.flagged)]))
     shown = [name for name in STATES if name != STOPPED or any(state.counts[name] for state in states)]
-    for heading in ("runs", *shown, *flags, "progress", "time left"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("command", ratio=1, overflow="ellipsis", no_wrap=True)
-    for state in states:
-        table.add_row(
+    headings = ["sweep", "runs", *shown, *flags, "progress", "time left"]
+    rows = [
+        [
             state.sweep,
             f"{len(state.states):,}",
             *(f"{state.counts[name]:,}" if state.counts[name] else "-" for name in shown),
             *(f"{len(state.flagged[flag]):,}" if flag in state.flagged else "-" for flag in flags),
             f"{int(100 * state.progress)} %",
             _time_left(state, known),
-            state.command,
-        )
-    return table
+        ]
+        for state in states
+    ]
+    needed = sum(max(map(len, column)) + 2 for column in zip(headings, *rows, strict=True))
+    if needed + LEAST_COMMAND > console.width:
+        for state, row in zip(states, rows, strict=True):
+            _print_in_lines(console, state, dict(zip(headings, row, strict=True)))
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading == "sweep" else "right", no_wrap=True)
+    table.add_column("command", ratio=1, overflow="ellipsis", no_wrap=True)
+    for state, row in zip(states, rows, strict=True):
+        table.add_row(*row, state.command)
+    console.print(table)
+
+
+def _print_in_lines(console: Console, state: SweepState, row: dict[str, str]) -> None:
+    """A sweep in three lines: progress, runs by state and flag, the whole command.  row: its cells by heading."""
+    sweep, left, progress = row.pop("sweep"), row.pop("time left"), row.pop("progress")
+    line = Table.grid(padding=(0, 2))
+    bar = ProgressBar(total=1.0, completed=state.progress, width=BAR)
+    line.add_row(f"[bold]{sweep}[/]", bar, progress, f"{left} left" if left[0].isdigit() else left.strip("-"))
+    console.print(line)
+    words = " · ".join(f"{count} {name}" for name, count in row.items() if count != "-")
+    console.print(Padding(words, (0, 0, 0, 2), expand=False))
+    console.print(f"  {state.command}", soft_wrap=True, markup=False)
 
 
 def _time_left(state: SweepState, known: Mapping[str, SweepJobs | None]) -> str:

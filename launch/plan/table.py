@@ -4,19 +4,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from rich.console import Console
 from rich.table import Table
 
 from launch.plan.first_compiling import first_compiling
 from launch.plan.planner import CostOf, Resources
 from launch.plan.speed import makespan
+from launch.tables import print_table, window
 from launch.wording import counted, in_bytes, in_time, run_steps
 from plasticity_lab.records.bulk_log import GROWN
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.run import Run
 
-PRINTED_WIDTH = 120
 BLOCK = 4096
 """Bytes of a disk block; a small file or a folder takes one block."""
 METRICS_BYTES, ROW_BYTES = 3_000, 20
@@ -45,14 +44,14 @@ def print_plan(
 
     finished: the number of other runs, which are finished. workers: the number of workers that train at once.
     """
-    console = Console(width=None if Console().is_terminal else PRINTED_WIDTH)
+    console = window()
     if packs:
-        console.print(_table(packs))
+        print_table(console, _table(packs))
         console.print()
         reasons = sorted({(pack.mode, _reason(pack, runs, resources, settings, cost_of)) for pack in packs})
-        console.print(f"mode: {'; '.join(f'{mode}, {reason}' for mode, reason in reasons)}", highlight=False)
+        console.print(f"mode: {'; '.join(f'{mode}, {reason}' for mode, reason in reasons)}")
     if any(pack.narrowed for pack in packs):
-        console.print("* as wide as memory allows", highlight=False)
+        console.print("* as wide as memory allows")
     words = f"{counted(sum(pack.width for pack in packs), 'run')} to train in {counted(len(packs), 'pack')}"
     if finished:
         words += f", {finished:,} finished already"
@@ -66,7 +65,7 @@ def print_plan(
         words += first.words(trained)
         words += f"; {in_bytes(stored)} in the store"
         words += f", and up to {in_bytes(memories)} of replay memories while they train" if memories else ""
-    console.print(f"{words}.", soft_wrap=True, highlight=False)
+    console.print(f"{words}.", soft_wrap=not console.is_terminal)
 
 
 def _reason(pack: Pack, runs: Mapping[str, Run], resources: Resources, settings: Settings, cost_of: CostOf) -> str:
