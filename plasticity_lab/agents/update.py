@@ -27,7 +27,7 @@ from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import uniforms
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.normed import linear_of
-from plasticity_lab.stacking.optimizer import Optimizer
+from plasticity_lab.stacking.optimizer import Optimizer, clipped
 
 
 class LossOutput(NamedTuple):
@@ -63,6 +63,18 @@ SECOND = "second x"
 """Batch entry with the inputs of a second batch (`Now.second`), if the intervention requires one."""
 Clip = Callable[[Tensors, Tensors], dict[str, Tensor]]
 """(gradients, the agent's settings) → gradients, applied before the optimizer; each run is clipped separately."""
+
+
+def clip_to(max_norm: float | None) -> Clip | None:
+    """Scales each run's gradients to a norm of at most `max_norm`; None: no limit."""
+    if max_norm is None:
+        return None
+
+    def clip(gradients: Tensors, settings: Tensors) -> dict[str, Tensor]:
+        some = next(iter(gradients.values()))
+        return clipped(gradients, some.new_full(some.shape[:1], max_norm))
+
+    return clip
 
 
 def fuses(optimizer: Optimizer, intervention: Intervention, clipped: bool) -> bool:

@@ -39,7 +39,7 @@ class Declared(Component):
     counts as three."""
 
     operations: int = 0
-    """The time of its `penalty` and `after_step`, as operations of matrix products for each parameter; for estimates."""
+    """The time of its `penalty` and `after_step` in operations of matrix products for each parameter, for estimates."""
 
     copies: int = 1
     """Its memory (state and temporary tensors), as a multiple of the memory of all parameters."""

@@ -13,11 +13,11 @@ from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.ppo.policy import divergence, entropy, log_probability
 from plasticity_lab.agents.update import (
     SECOND,
-    Clip,
     Loss,
     LossOutput,
     TrainState,
     UpdateInputs,
+    clip_to,
     drawn,
     row_of,
     update_of,
@@ -25,7 +25,6 @@ from plasticity_lab.agents.update import (
 from plasticity_lab.interventions.now import State
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.elementary import exp
-from plasticity_lab.stacking.optimizer import clipped
 
 Tensors = Mapping[str, Tensor]
 MEASURED = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
@@ -103,7 +102,16 @@ def step_of(
     model = network.model
     loss = loss_of(model, body, clip_value)
     update = update_of(
-        model, loss, network.optimizer, network.intervention, _clip(max_norm), kernels, "x", body, divergence, in_round
+        model,
+        loss,
+        network.optimizer,
+        network.intervention,
+        clip_to(max_norm),
+        kernels,
+        "x",
+        body,
+        divergence,
+        in_round,
     )
 
     def step(
@@ -132,14 +140,3 @@ def step_of(
         return state
 
     return step
-
-
-def _clip(max_norm: float | None) -> Clip | None:
-    """Scales each run's gradients to a norm of at most `max_norm`."""
-    if max_norm is None:
-        return None
-
-    def clip(gradients: Tensors, settings: Tensors) -> dict[str, Tensor]:
-        return clipped(gradients, torch.full_like(settings["clip"], max_norm))
-
-    return clip

@@ -64,7 +64,7 @@ GROUPS = Measures(
 
 
 class NoReplay(Supervised):
-    """Cross-entropy on arriving images of groups of classes, without images of earlier tasks; it has no settings.
+    """Cross-entropy on arriving images of groups of classes, without images of earlier tasks.
 
     On `JointClasses`, the i.i.d. counterpart, this is plain joint training.
     """
@@ -77,9 +77,8 @@ class NoReplay(Supervised):
         self, parts: Parts, resource: ImageSet, device: torch.device, compiled: bool
     ) -> tuple[Stream, GroupsLearner]:
         """The benchmark's tasks and their learner."""
-        learner = GroupsLearner(
-            parts, self.model(parts, resource), resource, device, compiled, self.memory, self.per_task, self.replayed
-        )
+        memory = self.memory, self.per_task, self.replayed
+        learner = GroupsLearner(parts, self.model(parts, resource), resource, device, compiled, *memory, self.max_norm)
         return Stream(parts.benchmark, resource, parts.stream_seeds), learner
 
     def cost(self, parts: Parts, resource: ImageSet) -> Cost:
@@ -87,7 +86,7 @@ class NoReplay(Supervised):
         step.
         """
         model, benchmark = self.model(parts, resource), parts.benchmark
-        cost = cost_of(parts, model, resource)
+        cost = cost_of(parts, model, resource, self.max_norm is not None)
         network, images = cost.memory
         idle = len(resource.train_labels) - benchmark.max_images  # images of the set that are not in the task
         whole = images.bytes + max(0, idle) * prod(resource.train_images.shape[1:])
@@ -120,7 +119,10 @@ class ExperienceReplay(NoReplay):
 
     learns = SplitClasses
 
-    def __init__(self, memory: int = 10_000, per_task: int = 500, replayed: int = 32) -> None:
+    def __init__(
+        self, memory: int = 10_000, per_task: int = 500, replayed: int = 32, max_norm: float | None = None
+    ) -> None:
+        super().__init__(max_norm)
         self.memory = check("agent.memory", memory, at_least=1)
         self.per_task = check("agent.per_task", per_task, at_least=1)
         self.replayed = check("agent.replayed", replayed, at_least=1)

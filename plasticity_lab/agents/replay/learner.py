@@ -45,8 +45,9 @@ class GroupsLearner(SupervisedLearner):
         memory: int = 0,
         per_task: int = 0,
         replayed: int = 0,
+        max_norm: float | None = None,
     ) -> None:
-        super().__init__(parts, model, image_set, device, compiled)
+        super().__init__(parts, model, image_set, device, compiled, max_norm)
         self.benchmark, self.own_seeds = parts.benchmark, parts.init_seeds
         self.memory, self.per_task, self.replayed = memory, per_task, replayed
         scores = scores_of(model, self.pixels)

@@ -16,8 +16,8 @@ PASSES, COLUMNS = 2.5, 3
 """Measuring a perturbed epoch: its cost in forward passes, and the number of recorded numbers."""
 
 
-def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
-    """Steps, operations and bytes of one run."""
+def cost_of(parts: Parts, model: Model, images: ImageSet, clipped: bool = False) -> Cost:
+    """Steps, operations and bytes of one run.  clipped: whether gradients are clipped."""
     benchmark = parts.benchmark
     pixels = prod(images.train_images.shape[1:])
     lesson = benchmark.lesson(images, parts.stream_seeds[0], 0)
@@ -56,7 +56,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
         looks=PASSES * seen,
         look_flops=2 * PROBE * work if seen else 0,
         looked=COLUMNS * seen,
-        **of_kernels(parts, [model]),
+        **of_kernels(parts, [model], clipped),
     )
 
 

@@ -10,7 +10,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
+from plasticity_lab.benchmarks.labelled.augmentation import Augmentation
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.kernels.operators import reordered
@@ -22,10 +24,18 @@ class Pixels:
     channels_last: whether the bytes of a pixel's channels are adjacent, as convolutions on a CPU read them. Floats are
         always returned channel by channel. A compiled reader then reads bytes and floats in memory order.
     order: (D,), the index in the set's image of each byte; None if the layout is the same.
+    augmentation: the moves of training images; None without.
     structure_key: words for all of this; objects with equal words are the same function.
     """
 
-    def __init__(self, image_set: ImageSet, normalise: str, device: torch.device, channels_last: bool = False) -> None:
+    def __init__(
+        self,
+        image_set: ImageSet,
+        normalise: str,
+        device: torch.device,
+        channels_last: bool = False,
+        augmentation: Augmentation | None = None,
+    ) -> None:
         self.white = float(image_set.white)
         self.normalise = normalise
         shape = image_set.train_images.shape[1:]
@@ -41,9 +51,21 @@ class Pixels:
                 for values in image_set.moments
             )
 
+        if augmentation is not None:
+            self.structure_key.append(str(augmentation))
+            of_pixels = augmentation.sources(shape)
+            if self.order is not None:
+                of_pixels = np.append(np.argsort(self.order), self.order.size)[of_pixels][:, self.order]
+            self.sources = torch.from_numpy(of_pixels).to(device)
+
     def as_they_lie(self, images: NDArray[Any]) -> NDArray[Any]:
         """Numbers (..., D), channel by channel, in the layout of the bytes."""
         return images if self.order is None else np.take(images, self.order, axis=-1)
+
+    def moved(self, pixels: Tensor, moves: Tensor) -> Tensor:
+        """Augmented images (K, B, D) uint8 in the stored layout.  moves (K, B): the rows of `Augmentation.sources`."""
+        places = self.sources.index_select(0, moves.flatten()).view(pixels.shape)
+        return pad(pixels, (0, 1)).gather(-1, places)
 
     def scaled(self, pixels: Tensor) -> Tensor:
         """uint8 (..., D) in the stored layout → float32 (..., D), channel by channel."""

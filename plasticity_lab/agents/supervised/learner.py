@@ -23,8 +23,8 @@ from plasticity_lab.agents.supervised.earlier import EarlierTask
 from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for
 from plasticity_lab.agents.supervised.perturbed import Perturbed
 from plasticity_lab.agents.supervised.score import AT_ONCE, HeldOut, HeldOutUnmoved, indices, score_of
-from plasticity_lab.agents.supervised.step import READS, cross_entropy_of, log_likelihood, step_of
-from plasticity_lab.agents.supervised.tables import SecondBatches, Tables, aligned_batches
+from plasticity_lab.agents.supervised.step import MOVE, READS, cross_entropy_of, log_likelihood, step_of
+from plasticity_lab.agents.supervised.tables import Moves, SecondBatches, Tables, aligned_batches
 from plasticity_lab.agents.update import SECOND, Loss, takes_second
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Stream, Task
@@ -48,22 +48,32 @@ class SupervisedLearner:
     """K runs of one model, optimizer and intervention, learning from labelled images on one device.
 
     compiled: whether the step is one compiled graph; results differ from the eager step in their last bits.
+    max_norm: the largest norm of a run's gradients; None: no limit.
     """
 
     loss_of: Callable[[Model], Loss] = staticmethod(cross_entropy_of)
     """From the model to its loss."""
 
-    def __init__(self, parts: Parts, model: Model, image_set: ImageSet, device: torch.device, compiled: bool) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        model: Model,
+        image_set: ImageSet,
+        device: torch.device,
+        compiled: bool,
+        max_norm: float | None = None,
+    ) -> None:
         benchmark = parts.benchmark
         self.image_set, self.device, self.runs = image_set, device, len(parts.init_seeds)
         self.max_images, self.stream_seeds = benchmark.max_images, parts.stream_seeds
         on_cpu = device.type == "cpu"
         last = on_cpu and parts.kernels and isinstance(model.network, Encoder)
-        self.pixels = Pixels(image_set, benchmark.normalise, device, channels_last=last)
+        self.pixels = Pixels(image_set, benchmark.normalise, device, last, benchmark.augmentation)
         self.network = PackedNetwork(parts, model, device)
         self.keys = self.network.step_keys
+        network = self.network
         step = step_of(
-            model, self.network.optimizer, self.network.intervention, self.pixels, parts.kernels, self.loss_of
+            model, network.optimizer, network.intervention, self.pixels, parts.kernels, self.loss_of, max_norm
         )
         self.held_out = HeldOut(image_set, device, self.pixels.order)
         self.to_score, reading = self.held_out, model.network.reading
@@ -80,6 +90,8 @@ class SupervisedLearner:
         self.tables = Tables(min(CHUNK_STEPS, benchmark.max_batches), self.runs, benchmark.batch_size, device)
         self.second = SecondBatches(benchmark, self.stream_seeds)
         self.size, self.facts = model.size, {"classes": benchmark.outputs(image_set)}
+        augmentation = benchmark.augmentation
+        self.moves = None if augmentation is None else Moves(benchmark, self.stream_seeds, augmentation.moves)
         perturbation = parts.perturbation
         self.perturbed = None if perturbation is None else Perturbed(perturbation, benchmark, device)
         self.room: Tensor | None = None  # memory for a task's images, reused for each task
@@ -112,6 +124,9 @@ class SupervisedLearner:
         If the run is perturbed, the perturbation's measurements are values of the epoch that ends.
         """
         more = {} if self.perturbed is None else self.perturbed.rows(chunk)
+        if self.moves is not None:
+            moves = self.moves.of(chunk, self.tables.measured["loss"].shape[-1])
+            more = {**more, MOVE: torch.from_numpy(moves.copy()).to(self.device)}
         tables = self._tables(chunk, {**self.network.corrections(chunk.steps), **more})
         taken, earlier = 0, () if chunk.shares is None else (self._earlier_images(),)
         while taken < chunk.steps:

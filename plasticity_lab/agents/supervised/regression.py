@@ -116,7 +116,7 @@ class RegressionLearner(SupervisedLearner):
 
 
 class Regression(Supervised):
-    """The squared error on arriving batches; it has no settings."""
+    """The squared error on arriving batches."""
 
     measures = REGRESSION
     learns = SlowlyChangingRegression
@@ -139,7 +139,7 @@ class Regression(Supervised):
     ) -> tuple[Stream, RegressionLearner]:
         """The benchmark's tasks and their learner."""
         stream = Stream(parts.benchmark, resource, parts.stream_seeds)
-        return stream, RegressionLearner(parts, self.model(parts, resource), resource, device, compiled)
+        return stream, RegressionLearner(parts, self.model(parts, resource), resource, device, compiled, self.max_norm)
 
     @classmethod
     def yardsticks(cls) -> list[Yardstick]:

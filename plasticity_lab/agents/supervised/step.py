@@ -9,7 +9,17 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.agents.supervised.images import Pixels
-from plasticity_lab.agents.update import SECOND, Loss, LossOutput, TrainState, UpdateInputs, drawn, row_of, update_of
+from plasticity_lab.agents.update import (
+    SECOND,
+    Loss,
+    LossOutput,
+    TrainState,
+    UpdateInputs,
+    clip_to,
+    drawn,
+    row_of,
+    update_of,
+)
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.interventions.now import State
 from plasticity_lab.networks.model import Model
@@ -23,6 +33,8 @@ LEARNING = "learning"
 """Batch entry of an update alone, if the network has running statistics."""
 READS = (1, 2, 3, 4, 6, 7)
 """Positions of the arguments that a step does not change."""
+MOVE = "move"
+"""With augmentation: the table's entry with the move of each example, (K, B)."""
 SHARE, EARLIER = "share", "earlier "
 """In a transition: the batch entry with the part of each example that is the task's own, (K, B), and the prefix of
 entries of the task before.
@@ -40,7 +52,7 @@ def between(new: Tensor, earlier: Tensor, share: Tensor) -> Tensor:
 
 
 def between_tasks(batch: Tensors, loss: Callable[[Tensor], Tensor]) -> Tensor:
-    """The losses of a batch given a function of its labels; in a transition the losses of both tasks, by their shares."""
+    """The losses of a batch, from a function of its labels; in a transition of both tasks, by their shares."""
     new = loss(batch["labels"])
     return between(new, loss(batch[f"{EARLIER}labels"]), batch[SHARE]) if SHARE in batch else new
 
@@ -99,6 +111,7 @@ def step_of(
     pixels: Pixels,
     kernels: bool = False,
     loss_of: Callable[[Model], Loss] = cross_entropy_of,
+    max_norm: float | None = None,
 ) -> Step:
     """The step as a function of tensors alone. It has no other state, and reads nothing back from the device.
 
@@ -108,7 +121,8 @@ def step_of(
     keys: keys of random numbers, purpose → (K, 2).
     images: (R, D) uint8.
     tables: a row for each step of the chunk: "images" (S, K, B) into R, "labels" (S, K, B), "weights" (S, B),
-        "position" (S,) earlier steps of the run, in a perturbed run "factor" (S,), and the optimizer's corrections. If
+        "position" (S,) earlier steps of the run, with augmentation MOVE (S, K, B), in a perturbed run "factor" (S,),
+        and the optimizer's corrections. If
         the intervention requires a second batch, also `SECOND` (S, K, B) into R.
     measured: "loss" and "right" (S, K, B), which it writes.
     at (1,): the index of the step among the S.
@@ -120,7 +134,8 @@ def step_of(
         loss_of(model),
         optimizer,
         intervention,
-        kernels=kernels,
+        clip_to(max_norm),
+        kernels,
         examples="x",
         divergence=divergence,
     )
@@ -137,16 +152,19 @@ def step_of(
     ) -> State:
         now = row_of(tables, at)
         batch_KB = now["images"]
-        x_KBD = pixels.scaled(images_RD.index_select(0, batch_KB.flatten()).view(*batch_KB.shape, -1))
+
+        def read(rows_RD: Tensor, at_KB: Tensor) -> Tensor:
+            raw = rows_RD.index_select(0, at_KB.flatten()).view(*at_KB.shape, -1)
+            return pixels.scaled(pixels.moved(raw, now[MOVE]) if MOVE in now else raw)
+
+        x_KBD = read(images_RD, batch_KB)
         mixed: dict[str, Tensor] = {}
         if earlier_RD is not None:
             mixed = {name: now[name] for name in (SHARE, f"{EARLIER}labels")}
-            old = earlier_RD.index_select(0, now[f"{EARLIER}images"].flatten()).view(*batch_KB.shape, -1)
-            x_KBD = between(x_KBD, pixels.scaled(old), now[SHARE].unsqueeze(-1))
+            x_KBD = between(x_KBD, read(earlier_RD, now[f"{EARLIER}images"]), now[SHARE].unsqueeze(-1))
         batch = {"x": x_KBD, "labels": now["labels"], "weights": now["weights"], **mixed}
         if (second_KB := now.get(SECOND)) is not None:
-            flat = images_RD.index_select(0, second_KB.flatten())
-            batch[SECOND] = pixels.scaled(flat.view(*second_KB.shape, -1))
+            batch[SECOND] = read(images_RD, second_KB)
         batch |= {"factor": now["factor"]} if "factor" in now else {}
         batch |= {LEARNING: now["weights"]} if model.statistics else {}
         batch |= drawn(model, keys, now["position"], batch_KB.shape[1])

@@ -94,6 +94,24 @@ class SecondBatches:
         return replace(chunk, images=self._images_KSB[:, within : within + chunk.steps])
 
 
+class Moves:
+    """The augmentation's move of each example, drawn by epoch from the runs' stream seeds. B includes padding."""
+
+    def __init__(self, benchmark: LabelledBenchmark, seeds: Sequence[int], moves: int) -> None:
+        self.benchmark, self.seeds, self.moves = benchmark, seeds, moves
+        self._epoch, self._moves_KSB = -1, np.zeros((len(seeds), 0, 0), np.int64)
+
+    def of(self, chunk: Chunk, examples: int) -> NDArray[np.int64]:
+        """The moves of a chunk, (S, K, B).  examples: B."""
+        batches = self.benchmark.batches_of(chunk.task)
+        if chunk.epoch != self._epoch:
+            shape = batches, examples
+            drawn = [host_stream(seed, "augment", chunk.epoch).integers(self.moves, size=shape) for seed in self.seeds]
+            self._epoch, self._moves_KSB = chunk.epoch, np.stack(drawn)
+        within = (chunk.first - self.benchmark.steps_before(chunk.task)) % batches
+        return self._moves_KSB[:, within : within + chunk.steps].swapaxes(0, 1)
+
+
 def transition_rows(
     shares_KSB: NDArray[np.float32], earlier_KSB: NDArray[np.int64], labels_KSB: NDArray[np.int64], device: torch.device
 ) -> dict[str, Tensor]:

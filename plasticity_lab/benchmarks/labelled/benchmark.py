@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.benchmarks.benchmark import Benchmark
+from plasticity_lab.benchmarks.labelled.augmentation import KINDS, Augmentation
 from plasticity_lab.component import check, check_limits, setting
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.data.sources import load_images, source_named, verified
@@ -65,6 +66,8 @@ class LabelledBenchmark(Benchmark[ImageSet]):
         training and is not part of a run's id.
     transition_steps: first steps of each later task that mix it with the task before (see `transition.py`); 0: none.
     transition: interpolate (each example lies between both tasks) or sample (each example is drawn from one of them).
+    augment: whether each training image is shifted by up to `crop_margin` pixels (crop), mirrored (flip), or both
+        (crop_flip), by a new draw in each step (see `augmentation.py`).
     """
 
     tasks_are = "labelled images"
@@ -77,8 +80,16 @@ class LabelledBenchmark(Benchmark[ImageSet]):
     """Whether tasks permute pixels, so that each task's held-out images have a different pixel order."""
     predicts_numbers: ClassVar[bool] = False
     """Whether labels are numbers to predict, not classes: for `agent=regression`."""
-    neutral: ClassVar[Mapping[str, Any]] = {"transition_steps": 0, "transition": "interpolate"}
-    read_if: ClassVar[Mapping[str, Any]] = {"transition": ("transition_steps", bool)}
+    neutral: ClassVar[Mapping[str, Any]] = {
+        "transition_steps": 0,
+        "transition": "interpolate",
+        "augment": "none",
+        "crop_margin": 4,
+    }
+    read_if: ClassVar[Mapping[str, Any]] = {
+        "transition": ("transition_steps", bool),
+        "crop_margin": ("augment", lambda augment: "crop" in augment),
+    }
 
     source: str
     images: int
@@ -93,6 +104,8 @@ class LabelledBenchmark(Benchmark[ImageSet]):
     eval_matrix: bool = False
     transition_steps: int = setting(0, at_least=0)
     transition: str = setting("interpolate", one_of=("interpolate", "sample"))
+    augment: str = setting("none", one_of=KINDS)
+    crop_margin: int = setting(4, at_least=1)
 
     def __post_init__(self) -> None:
         check_limits(self, "benchmark")
@@ -105,12 +118,25 @@ class LabelledBenchmark(Benchmark[ImageSet]):
                 f"benchmark.batch_size is {self.batch_size}, and the largest task has {self.max_shown} training "
                 "images; it must be at most that."
             )
+        if self.augment != "none" and (self.permutes or self.predicts_numbers):
+            inputs = "permuted pixels" if self.permutes else "no images"
+            raise ConfigError(
+                f"benchmark.augment={self.augment} shifts or mirrors images, and the inputs of this benchmark are "
+                f"{inputs}; choose benchmark.augment=none."
+            )
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings without `eval_matrix`, and without `transition` if tasks change abruptly."""
-        left_out = {"eval_matrix"} if settings.get("transition_steps") else {"eval_matrix", "transition"}
+        """The settings without `eval_matrix`, and without `transition` and `crop_margin` if they have no effect."""
+        left_out = {"eval_matrix"}
+        left_out |= set() if settings.get("transition_steps") else {"transition"}
+        left_out |= set() if "crop" in settings.get("augment", "none") else {"crop_margin"}
         return {name: value for name, value in super().canonical(settings).items() if name not in left_out}
+
+    @property
+    def augmentation(self) -> Augmentation | None:
+        """The augmentation of training images; None without."""
+        return None if self.augment == "none" else Augmentation(self.augment, self.crop_margin)
 
     def resource(self, folder: Path) -> ImageSet:
         """Its image set, read from the folder of data sets and verified."""
