@@ -192,11 +192,12 @@ class WatchedBenchmark(Watched):
         training = lesson.held_out_split == "train"
         held_out = len(image_set.train_labels if training else image_set.test_labels)
         pixels = int(np.prod(image_set.train_images.shape[1:]))
+        labels = None if self._component.predicts_numbers else self.outputs(image_set)  # numbers have no limit
         limits = {
             "images": (len(lesson.images), len(image_set.train_labels)),
-            "labels": (len(lesson.images), self.outputs(image_set)),
+            "labels": (len(lesson.images), labels),
             "held_out": (len(lesson.held_out), held_out),
-            "held_out_labels": (len(lesson.held_out), self.outputs(image_set)),
+            "held_out_labels": (len(lesson.held_out), labels),
             "pixels": (pixels, pixels),
         }
         for name, (count, below) in limits.items():
@@ -237,10 +238,10 @@ WATCHED: Mapping[str, Callable[[Component], Watched]] = {
 """By group. The journal checks the results of an agent's learner."""
 
 
-def _check_indices(name: str, values: np.ndarray, count: int, below: int) -> None:
+def _check_indices(name: str, values: np.ndarray, count: int, below: int | None) -> None:
     if values.shape != (count,) or not np.issubdtype(values.dtype, np.integer):
         raise BrokenPromise("lesson", f"has {name} {_described(values)}, not {count} whole numbers")
-    if values.size and not 0 <= values.min() <= values.max() < below:
+    if below is not None and values.size and not 0 <= values.min() <= values.max() < below:
         what = f"has {name} from {values.min()} to {values.max()}; they must lie within 0 … {below - 1}"
         raise BrokenPromise("lesson", what)
 

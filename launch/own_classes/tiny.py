@@ -41,8 +41,8 @@ CAPS: Mapping[str, Mapping[str, int]] = {
         "target_period": 20, "epsilon_decay": 30, "epoch_steps": 24,
     },
     "benchmark": {
-        "tasks": 2, "epochs": 2, "steps": 6, "images": 21, "images_per_class": 10, "batch_size": 9, "eval_images": 20,
-        "environment_steps": 56, "test_episodes": 1, "test_factors": 1,
+        "tasks": 2, "epochs": 2, "steps": 6, "images": 21, "images_per_class": 10, "chunks": 2, "batch_size": 9,
+        "eval_images": 20, "environment_steps": 56, "test_episodes": 1, "test_factors": 1,
     },
     "intervention": {"every": 4, "at": 5},
     "network": {"width": 13, "channels": 5},
