@@ -76,15 +76,15 @@ def run(options: argparse.Namespace) -> int:
     _print_overview(console, states, known)
     if earlier:
         console.print(f"Before these, {counted(earlier, 'sweep')} more; --all shows all.")
+    alone, piped = options.sweep is not None, not console.is_terminal  # a terminal would break an id
     for state in states:
-        alone = options.sweep is not None
         if alone and state.running:
             console.print()
             print_table(console, _held_packs(state))
             for line in _lately(state):
-                console.print(line, soft_wrap=True, markup=False)
+                console.print(line, soft_wrap=piped, markup=False)
         for line in [*_went_wrong(state, alone), *_why_it_waits(state, known)]:
-            console.print(line, soft_wrap=True, markup=False)
+            console.print(line, soft_wrap=piped, markup=False)
     return 0 if whole else 1
 
 
@@ -155,13 +155,13 @@ def _print_overview(console: Console, states: Sequence[SweepState], known: Mappi
 
 def _print_in_lines(console: Console, state: SweepState, row: dict[str, str]) -> None:
     """A sweep in three lines: progress, runs by state and flag, the whole command.  row: its cells by heading."""
-    sweep, left, progress = row.pop("sweep"), row.pop("time left"), row.pop("progress")
+    sweep, _, progress, left = (row.pop(heading) for heading in ("sweep", "runs", "progress", "time left"))
     line = Table.grid(padding=(0, 2))
     bar = ProgressBar(total=1.0, completed=state.progress, width=BAR)
     line.add_row(f"[bold]{sweep}[/]", bar, progress, f"{left} left" if left[0].isdigit() else left.strip("-"))
     console.print(line)
-    words = " · ".join(f"{count} {name}" for name, count in row.items() if count != "-")
-    console.print(Padding(words, (0, 0, 0, 2), expand=False))
+    words = [counted(len(state.states), "run"), *(f"{count} {name}" for name, count in row.items() if count != "-")]
+    console.print(Padding(" · ".join(words), (0, 0, 0, 2), expand=False))
     console.print(f"  {state.command}", soft_wrap=True, markup=False)
 
 

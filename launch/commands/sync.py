@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from launch.packs.lookup import add_store, store_there
+from launch.runs.answers import answers_kept
 from launch.tracking.wandb.environment import named, require_key
 from launch.tracking.wandb.marks import (
     UNFINISHED,
@@ -164,7 +165,7 @@ def catch_up(store: Store, surveyed: Survey, report: Callable[[int], None]) -> d
                 failed |= dict.fromkeys(batch, down)
                 continue
             records = [record for run in batch if (record := read_record(store, run)) is not None]
-            with own_service():
+            with own_service(), answers_kept():
                 not_written = write_runs(store, destination, records, surveyed.groups)
             failed |= not_written
             done += len(records) - len(not_written)

@@ -116,7 +116,7 @@ def _is_plain(value: Any) -> bool:
 def _digest() -> str:
     """40 hex digits of all that decides answers: our files, Python, and which distributions are installed where."""
     # The current folder comes last, so it replaces nothing that is found elsewhere.
-    here = {""}
+    here = {"", str(CONF.parent / "launch" / "_plugins")}  # Hydra's plugins: only commands have them in their path
     with contextlib.suppress(FileNotFoundError):  # a folder that was removed; the command reports it itself
         here.add(os.getcwd())
     places = [place for place in sys.path if place not in here]

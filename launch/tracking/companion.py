@@ -20,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from launch.runs.answers import answers_kept
 from launch.tracking.client import Answer
 from launch.tracking.wandb.content import Row
 from launch.tracking.wandb.environment import in_a_line
@@ -155,7 +156,11 @@ def main(arguments: list[str] | None = None) -> int:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     destination = Destination(not options.offline, options.entity, options.project)
-    with TemporaryDirectory(prefix="plasticity-wandb-", ignore_cleanup_errors=True) as folder, own_service():
+    with (
+        TemporaryDirectory(prefix="plasticity-wandb-", ignore_cleanup_errors=True) as folder,
+        own_service(),
+        answers_kept(),
+    ):
 
         def answer(given: Answer) -> None:
             print(json.dumps(asdict(given)), file=answers, flush=True)

@@ -15,6 +15,7 @@ from omegaconf import OmegaConf
 
 from analysis.report.run_command import command
 from analysis.rows import rows
+from launch.runs.classes import defaults_of
 from launch.runs.groups import AUTO
 from plasticity_lab.run import JOINED
 
@@ -81,7 +82,8 @@ def _settings(group: str, choice: Choice, groups: Mapping[str, Choice]) -> list[
         own = {each: {"name": each, **choice[each]} for each in members}
         return [f"{each}.{word}" for each, its in own.items() for word in _settings(group, its, groups)]
     # For an option outside conf/ this is empty, and all settings are named.
-    default = dict(_contents(f"{group}/{choice['name']}.yaml"))
+    file = _contents(f"{group}/{choice['name']}.yaml")
+    default = {**(defaults_of(file["_target_"]) if file else {}), **file}
     for other, chosen in groups.items():
         of_other = _contents(f"{other}/{chosen['name']}.yaml").get("default_settings", {})
         default |= of_other.get(group, {}).get(choice["name"], {})
