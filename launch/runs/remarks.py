@@ -115,7 +115,7 @@ def _of_command(typed: Mapping[str, Sequence[Any]], runs: Sequence[Run], setting
     if "save_weights_every" in typed and settings.save_weights != "tasks":
         yield f"save_weights_every is of save_weights=tasks, and is not read with save_weights={settings.save_weights}."
     if settings.save_video == "last" and (without := _without_film(runs)):
-        yield f"save_video=last films environments with pixels, and is not read by {', '.join(without)}."
+        yield f"save_video=last films games and MuJoCo's bodies, and is not read by {', '.join(without)}."
     if settings.tracking.backend == "store":
         yield from (f"{key} is not read with tracking=store." for key in OF_TRACKING if key in typed)
     if not any("capacity" in run.science["agent"] for run in runs):

@@ -23,7 +23,7 @@ from plasticity_lab.assembly import agent_of, assembled, looked_at
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.diagnostics.view import HELD_OUT, OBSERVED
 from plasticity_lab.environments.processes.choice import ALONE, Processes
-from plasticity_lab.errors import HelperLost
+from plasticity_lab.errors import ConfigError, HelperLost
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.film import write_pack_films
@@ -221,7 +221,11 @@ class Session:
     def _film(self, learner: ActingLearner, task: Any) -> None:
         """Writes the films of the runs after their last task; a record takes its run's film over."""
         if task.position + 1 == learner.parts.benchmark.tasks:
-            films = learner.film(task)
+            try:
+                films = learner.film(task)
+            except ConfigError as error:
+                log.warning("%s The runs of pack %s have no film.", error, self.pack.id)
+                return
             self.lease.beat()
             write_pack_films(self.store, self.pack.id, films)
 

@@ -75,6 +75,14 @@ class LivesSimulation(Simulation, Protocol):
         ...
 
 
+class DrawnSimulation(Simulation, Protocol):
+    """A simulation that draws pictures for people."""
+
+    def pictures(self) -> NDArray[np.uint8]:
+        """The present state of each copy as RGB, (M, 3, H, W).  Raises ConfigError if this machine cannot draw it."""
+        ...
+
+
 DTYPES = ("float32", "uint8")
 """The types of observations: numbers, or pixels."""
 
@@ -91,8 +99,8 @@ class Body:
     for discrete actions. max_steps: limit that truncates an episode. simulation: number of copies → its simulation,
     imported when called. source: description of its rules. gymnasium: its name in Gymnasium, empty if Gymnasium does
     not have it. has_friction: whether its simulation is a `FrictionSimulation`. has_lives: whether it is a
-    `LivesSimulation`. whole_episodes: whether every episode has exactly max_steps steps, and its rules end it.
-    packages: Python packages that the simulation needs, besides NumPy.
+    `LivesSimulation`. is_drawn: whether it is a `DrawnSimulation`. whole_episodes: whether every episode has exactly
+    max_steps steps, and its rules end it. packages: Python packages that the simulation needs, besides NumPy.
     """
 
     name: str
@@ -110,6 +118,7 @@ class Body:
     dtype: str = "float32"
     stack: int = 1
     has_lives: bool = False
+    is_drawn: bool = False
     whole_episodes: bool = False
 
     def __post_init__(self) -> None:
@@ -140,8 +149,8 @@ class Body:
 
     @property
     def has_pictures(self) -> bool:
-        """Whether a frame is a picture, as pixels or as the cells of a board: channels, height, width."""
-        return self.dtype == "uint8" and len(self.observation) == 3
+        """Whether it is drawn, or a frame is a picture: pixels or the cells of a board, (C, H, W)."""
+        return self.is_drawn or (self.dtype == "uint8" and len(self.observation) == 3)
 
     def newest(self, observations: NDArray[np.generic], axis: int = 2) -> NDArray[np.generic]:
         """The newest frame of each observation; the observation's axes begin at `axis`. Used to store each frame only

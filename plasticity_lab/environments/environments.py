@@ -113,6 +113,14 @@ class Environments:
         """Whether that is the first observation of an episode, (K, N)."""
         return self._by_run(self._length == 0)
 
+    def pictures(self) -> NDArray[Any]:
+        """The present state of every environment as a picture, (K, N, C, H, W): drawn, or the newest frame.
+
+        For environments in one process.  Raises ConfigError if this machine cannot draw it.
+        """
+        body = self.body
+        return self._by_run(self._simulation.pictures()) if body.is_drawn else body.newest(self.observations)
+
     def step(self, actions: NDArray[Any]) -> Outcome:
         """One step of every environment.
 

@@ -80,9 +80,9 @@ class ActingLearner:
         return measured
 
     def film(self, task: Stage) -> list[NDArray[Any]]:
-        """For each run the frames of one further test episode (see `filmed`); [] if the environment has no pixels.
+        """For each run one further test episode as pictures (see `filmed`); [] if the environment has no pictures.
 
-        Changes no state.
+        Changes no state.  Raises ConfigError if this machine cannot draw them.
         """
         body = self.bodies[task.body]
         return filmed(body, self.parts.stream_seeds, self.test_policy(task, 1)) if body.has_pictures else []

@@ -95,6 +95,7 @@ class Physics:
         self._controls = [data.ctrl for data in self._data]
         self._counters = [data.warning.number[LOST] for data in self._data]
         self._views: dict[str, list[NDArray[Any]]] = {}
+        self._drawer: Any = None
 
     def scale_friction(self, factors: Sequence[float]) -> None:
         """Multiplies the sliding friction of every geom by a copy's factor (M,), from the next start or step on.
@@ -150,6 +151,13 @@ class Physics:
     def reading(self, copies: Sequence[int] | None = None) -> Reading:
         """The present data of these copies; None: all copies."""
         return Reading(self._data, self._views, copies)
+
+    def pictures(self) -> NDArray[np.uint8]:
+        """The present state of every copy as RGB, (M, 3, H, W).  Raises ConfigError if EGL cannot be used here."""
+        from plasticity_lab.environments.mujoco.drawing import Drawer
+
+        self._drawer = self._drawer or Drawer(self.model)
+        return np.stack([self._drawer.picture(data) for data in self._data])
 
     def state(self) -> NDArray[np.float64]:
         """The complete state that the next steps depend on, (M, ...)."""

@@ -68,6 +68,10 @@ class MuJoCoBody:
             rewards[broke], terminated[broke] = np.nan, True
         return observations, rewards, terminated
 
+    def pictures(self) -> NDArray[np.uint8]:
+        """As `Physics.pictures`."""
+        return self._physics.pictures()
+
     def state(self) -> dict[str, Saved]:
         """MuJoCo's state, with the accelerations that its solver starts from: "physics" (M, ...); and "place" (M,)."""
         return {"physics": self._physics.state(), "place": self._place.copy()}

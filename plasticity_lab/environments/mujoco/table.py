@@ -40,6 +40,7 @@ def _row(name: str, called: str, observation: int, actions: int, bound: float = 
         low=(-bound,) * actions,
         high=(bound,) * actions,
         has_friction=True,
+        is_drawn=True,
         packages=("mujoco", "gymnasium"),
     )
 

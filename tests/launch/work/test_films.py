@@ -1,7 +1,9 @@
 """Films: the same for any pack and after a kill, and no number of a run depends on them."""
 
 import io
+import sys
 import tarfile
+from ctypes.util import find_library
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from PIL import Image
 from launch.__main__ import main
 from launch.command import run_command
 from launch.work import training
+from plasticity_lab.environments.mujoco.drawing import HEIGHT, WIDTH
+from plasticity_lab.environments.mujoco.simulation import RULES, MuJoCoBody
 from plasticity_lab.records.film import COLOURS, gif
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
@@ -71,6 +75,31 @@ def test_alone_and_killed_after_the_last_task_a_run_has_the_same_film(filmed, tm
     work(killed, plan.sweep, "cpu", after_looks(1))
     work(killed, plan.sweep, "cpu", never)
     assert films(killed) == films(filmed)
+
+
+@pytest.mark.slow
+def test_a_machine_that_cannot_draw_says_so_and_the_run_is_recorded(tmp_path, monkeypatch, caplog):
+    monkeypatch.setitem(sys.modules, "mujoco.egl", None)  # as if it were not installed
+    store = Store(tmp_path / "store")
+    words = ("agent=ppo", "benchmark=mujoco_cycle", "benchmark.bodies=[hopper]", "seed=0", "save_video=last")
+    trained(store, *words)
+    (run,) = runs_of(*words)
+    assert read_record(store, run.id)["status"] == "done"
+    assert not store.film(run.id).exists()
+    assert [each.getMessage() for each in caplog.records if "EGL" in each.getMessage()]
+
+
+@pytest.mark.skipif(find_library("EGL") is None, reason="no EGL")
+def test_a_body_is_drawn_and_stays_where_it_is():
+    bodies = MuJoCoBody(RULES["hopper"], 2)
+    bodies.start(np.arange(2), [np.random.default_rng(seed) for seed in range(2)])
+    before = bodies.state()["physics"]
+    pictures = bodies.pictures()
+    assert (bodies.state()["physics"] == before).all()
+    assert pictures.shape == (2, 3, HEIGHT, WIDTH)
+    assert pictures.std() > 10, "more than one colour"
+    bodies.step(np.ones((2, 3)))
+    assert (bodies.pictures() != pictures).any()
 
 
 def test_an_archive_has_it(filmed, tmp_path):
