@@ -166,14 +166,14 @@ if "launch.tracking.companion" in " ".join(sys.orig_argv):
     from launch.tracking.wandb import writer
     runs = []
     class Killing(writer.OpenRun):
-        def complete(self, record, rows):
+        def complete(self, record, *more):
             runs.append(record["run"])
             if len(runs) == 2:
                 for status in Path("/proc").glob("[0-9]*/status"):
                     with contextlib.suppress(OSError):
                         if f"PPid:\\t{os.getpid()}\\n" in status.read_text():
                             os.kill(int(status.parent.name), signal.SIGKILL)
-            super().complete(record, rows)
+            super().complete(record, *more)
     writer.OpenRun = Killing
 """
 
