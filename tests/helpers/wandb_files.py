@@ -10,8 +10,8 @@ from typing import Any
 from wandb.proto import wandb_internal_pb2 as pb
 
 from launch.tracking.wandb import content
-from plasticity_lab.records.classifier import CLASSIFIER
-from plasticity_lab.records.record import read_metrics
+from plasticity_lab.records.classifier import declared_in
+from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
 
 HEADER, BLOCK = 7, 32768
@@ -96,5 +96,5 @@ def _records(content: bytes) -> Iterator[pb.Record]:
 
 
 def rows_of(store: Store, run: str) -> dict[int, dict[str, Any]]:
-    """The rows that W&B gets of a classifier's run, from its metrics."""
-    return content.merged(content.rows(read_metrics(store, run), CLASSIFIER.declared))
+    """The rows that W&B gets of a run, from its metrics."""
+    return content.merged(content.rows(read_metrics(store, run), declared_in(read_record(store, run))))

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 
+from launch.runs.options import CONF
 from launch.tracking.wandb import content
 from plasticity_lab.agents.ppo.agent import PPO_MEASURES
 from plasticity_lab.diagnostics.diagnostic import of_epochs, of_tasks
@@ -12,6 +14,7 @@ from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.measures import Column, Measure
 from plasticity_lab.records.rows import Rows
+from plasticity_lab.records.targets import measures_of
 from tests.helpers.made_up_agent import PLAYER, rollouts
 from tests.helpers.made_up_agent import Chunk as Rollout
 
@@ -78,6 +81,14 @@ def test_rows_told_in_parts_are_the_same_rows(journal, cut):
     early = journal.table(0).slice(0, cut)
     assert content.merged([*content.rows(early, DECLARED), *content.rows(journal.table(0, cut), DECLARED)]) == whole
     assert journal.table(0, cut).num_rows == 6 - cut
+
+
+def test_no_agent_has_a_column_twice():
+    agents = [yaml.safe_load(file.read_text()) for file in (CONF / "agent").glob("*.yaml")]
+    for target in {agent["_target_"] for agent in agents if "_target_" in agent}:
+        declared = measures_of({"agent": target}).declared
+        shown = [name for names in content.metrics(declared).values() for name in names]
+        assert sorted(shown) == sorted([*(column.name for column in declared.curves), *declared.marks]), target
 
 
 def test_an_epoch_s_row_has_the_mean_of_the_episodes_that_ended_in_it():

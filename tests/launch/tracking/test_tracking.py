@@ -15,7 +15,7 @@ from launch.tracking.wandb.naming import notes, run_name
 from launch.tracking.wandb.writer import OpenRun, own_service
 from launch.work import training
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.classifier import CLASSIFIER
+from plasticity_lab.records.classifier import CLASSIFIER, declared_in
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from plasticity_lab.waits import TRAINING, waiting
@@ -38,7 +38,9 @@ def same_as_its_record(store, run, sweep):
     assert (run.project, run.group, run.ended) == ("plasticity_lab", sweep, True)
     assert (run.name, run.tags) == (run_name(record), set(content.tags(record)))
     assert run.rows == rows_of(store, run.id)
-    assert run.axes == content.axes(CLASSIFIER.declared)
+    assert run.axes == content.axes(declared_in(record))
+    names = {name.rpartition("/")[2] for row in run.rows.values() for name in row}
+    assert len(names) == len({name for row in run.rows.values() for name in row}), "no column twice"
     assert (run.job_type, run.notes) == ("train", notes(record))
     assert set(run.rows) == {row["global_step"] for row in run.rows.values()}
     began = {time - run.seconds[step] for step, time in run.times.items()}
@@ -75,6 +77,22 @@ def test_every_run_of_a_pack_becomes_an_offline_run_with_all_its_rows(store, mon
     assert warnings_of(caplog) == []
     assert all_kept(store, runs_of(*words)) == undisturbed(*words)
     assert runs_of("seed=0") == runs_of("seed=0", OFFLINE, "tracking.project=other", "tracking.entity=me")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("agent=experience_replay", "benchmark=split_digits"),
+        ("agent=ppo", "benchmark=classic_cycle"),
+        ("agent=dqn", "benchmark=catch", "benchmark.environment_steps=1500"),
+    ],
+)
+def test_an_offline_run_of_any_agent_holds_its_rows_over_one_axis(store, words):
+    plan = trained(store, *words, OFFLINE, "diagnostics=cheap", "launch.workers=1")
+    (run,) = read_offline(store.wandb_folder)
+    assert same_as_its_record(store, run, plan.sweep)
+    assert {name.partition("/")[0] for name in run.rows[max(run.rows)]} >= {"epoch", "task", "global_step"}
 
 
 def test_runs_of_a_small_pack_are_live_and_those_of_a_large_one_follow(store, server, monkeypatch):
