@@ -82,6 +82,8 @@ def run(options: argparse.Namespace) -> None:
     print(f"Run {name}: {shown.state}")
     columns = min(120, shutil.get_terminal_size((120, HEIGHT)).columns)
     print(yaml.safe_dump(dict(shown.sections), sort_keys=False, allow_unicode=True, width=columns), end="")
+    if store.film(name).is_file():
+        print(f"Film: {store.film(name)}")
     if shown.damaged:
         raise shown.damaged
     if shown.metrics is None or not len(shown.metrics):

@@ -115,6 +115,12 @@ def say_of_finished(todo: Outstanding, settings: Settings) -> None:
             f"{counted(count, 'finished run')} {were} trained without save_weights=final, and no weights were kept; "
             f"rerun=true trains {them} again."
         )
+    wanted = todo.finished if settings.save_video == "last" else ()
+    if without_film := [run for run in wanted if not todo.index.store.film(run).is_file()]:
+        say(
+            f"{counted(len(without_film), 'finished run')} ({some(without_film, 3)}) without a film; rerun=true trains "
+            "again, and films games and MuJoCo's bodies."
+        )
     for name, without in todo.without_diagnostics.items():
         say(
             f"{counted(len(without), 'finished run')} ({some(without, 3)}) trained without diagnostics={name}, and "
