@@ -76,7 +76,9 @@ def drawn(store, monkeypatch):
                 at.setenv(variable, str(value))
             at.setattr(sys, "stdout", screen)
             assert main(words) == 0
-        return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+        output = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+        assert window[1] != "dumb" or output == screen.getvalue(), "no colours"
+        return output
 
     return of
 

@@ -8,6 +8,7 @@ An unfinished run is shown up to its pack's last checkpoint.
 """
 
 import argparse
+import os
 import shutil
 import sys
 import time
@@ -90,7 +91,8 @@ def run(options: argparse.Namespace) -> None:
         print(NOTHING_YET if shown.in_training else NOTHING)
         return
     if options.out is None:
-        print(f"\n{_in_letters(shown, name, shutil.get_terminal_size(), sys.stdout.isatty())}")
+        coloured = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+        print(f"\n{_in_letters(shown, name, shutil.get_terminal_size(), coloured)}")
         return
     from analysis.figures.curve import draw_curve  # Matplotlib, half a second
 
@@ -113,7 +115,9 @@ def _follow(store: Store, run: str, seconds: float) -> None:
     with Live(console=console, auto_refresh=False) as live:
         while True:
             shown = _recorded(store, run) or _planned(store, run, plans_to_read(store))
-            words = f"Run {run}: {shown.state}\n{_in_letters(shown, run, console.size, console.is_terminal)}"
+            words = (
+                f"Run {run}: {shown.state}\n{_in_letters(shown, run, console.size, console.color_system is not None)}"
+            )
             live.update(Text.from_ansi(words), refresh=True)
             if not console.is_terminal and shown.state != before and shown.in_training:
                 say(f"Run {run}: {shown.state}")  # the curve comes at the end
