@@ -98,6 +98,7 @@ def test_single_examples_come_in_another_order_of_pixels_or_under_other_names_ea
         assert np.array_equal(labels.order_of(named.labels, 2, position, 0), np.arange(9))
 
 
+@pytest.mark.walk(2)
 @pytest.mark.parametrize("name", SHORT)
 def test_a_run_is_the_same_alone_packed_with_other_rates_and_killed_within_a_task(name, monkeypatch):
     monkeypatch.setattr("plasticity_lab.benchmarks.labelled.stream.CHUNK_STEPS", 4)

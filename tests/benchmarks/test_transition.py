@@ -75,6 +75,7 @@ def test_the_first_loss_of_a_task_is_that_of_examples_and_labels_mixed_by_a_sepa
     assert loss == pytest.approx(-(targets * log_shares).sum(axis=1).mean(), rel=1e-5)
 
 
+@pytest.mark.walk(2)
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_run_is_the_same_alone_packed_and_killed_within_a_transition(name):
     kind = {"transition_steps": 9, "transition": "sample" if name in ("labels", "digits51") else "interpolate"}
