@@ -31,7 +31,7 @@ SMALL = {
     "width": 8, "hidden": 8, "channels": 4, "convolutions": 1, "projection": 5, "batch": 4,
     "capacity": 11, "min_history": 8, "epoch_steps": 6, "update_period": 2, "target_period": 4, "n_step": 2,
     "rollout": 8, "minibatches": 2, "epochs": 1, "memory": 8, "per_task": 4, "replayed": 2, "cycle": 2, "every": 2,
-    "first": 1, "maturity": 1, "examples": 8, "layers": 1, "iterations": 2, "depth": 2, "heads": 2, "patch": 2,
+    "first": 1, "maturity": 1, "examples": 8, "layers": 1, "iterations": 2, "depth": 2, "heads": 2,
 }  # fmt: skip
 """Setting → the largest value of a run here, in each class that has it."""
 OTHERWISE = {"padding": "same", "experts": 3, "apart": 1}
