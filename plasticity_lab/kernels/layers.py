@@ -120,6 +120,60 @@ def softmax(x_NRC: Tensor, of_columns: bool, there: int) -> Tensor:
     return _Softmax.apply(x_NRC.contiguous(), of_columns, there)
 
 
+class _BatchNorm(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        x: Tensor, weights: Tensor, scale: Tensor, shift: Tensor, epsilon: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return torch.ops.plasticity_lab.batch_norm(x, weights, scale, shift, epsilon)
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        x, weights, scale, _, context.epsilon = inputs
+        context.mark_non_differentiable(*output[1:])
+        context.save_for_backward(x, weights, scale, *output[1:])
+
+    @staticmethod
+    def backward(context: Any, delta: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+        found = torch.ops.plasticity_lab.batch_norm_inputs(delta.contiguous(), *context.saved_tensors, context.epsilon)
+        by_x, by_scale, by_shift = found
+        return by_x, None, by_scale, by_shift, None
+
+
+def batch_norm(
+    x_KRC: Tensor, weights_B: Tensor, scale_K1C: Tensor, shift_K1C: Tensor, epsilon: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Each channel normalised by its mean and variance over the batch, scaled and shifted, (K, R, C); and these two.
+
+    weights: the shares of the examples, which add up to 1; the rows of an example are next to each other. The mean and
+    the biased variance, (K, 1, C), have no gradient.
+    """
+    return _BatchNorm.apply(x_KRC.contiguous(), weights_B, scale_K1C, shift_K1C, epsilon)
+
+
+class _LayerNorm(torch.autograd.Function):
+    @staticmethod
+    def forward(x: Tensor, scale: Tensor, shift: Tensor, epsilon: float) -> tuple[Tensor, Tensor, Tensor]:
+        return torch.ops.plasticity_lab.layer_norm(x, scale, shift, epsilon)
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        x, scale, _, context.epsilon = inputs
+        context.mark_non_differentiable(*output[1:])
+        context.save_for_backward(x, scale, *output[1:])
+
+    @staticmethod
+    def backward(context: Any, delta: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+        return *torch.ops.plasticity_lab.layer_norm_inputs(
+            delta.contiguous(), *context.saved_tensors, context.epsilon
+        ), None
+
+
+def layer_norm(x_KRC: Tensor, scale_K1C: Tensor, shift_K1C: Tensor, epsilon: float) -> Tensor:
+    """Each row normalised to mean 0 and variance 1, then scaled and shifted, (K, R, C)."""
+    return _LayerNorm.apply(x_KRC.contiguous(), scale_K1C, shift_K1C, epsilon)[0]
+
+
 def _linear_weight(x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
     runs, inputs, outputs = x.shape[0], x.shape[2], delta.shape[2]
     return x.new_empty(runs, inputs, outputs), x.new_empty(runs, 1, outputs)
@@ -139,6 +193,16 @@ def _conv_weight(x: Tensor, delta: Tensor, kernel: int, margin: int) -> tuple[Te
     return x.new_empty(runs, x.shape[4] * kernel**2, outputs), x.new_empty(runs, 1, outputs)
 
 
+def _batch_norm(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    of_channels = x.shape[0], 1, x.shape[2]
+    return torch.empty_like(x), x.new_empty(of_channels), x.new_empty(of_channels)
+
+
+def _layer_norm(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    of_rows = *x.shape[:2], 1
+    return torch.empty_like(x), x.new_empty(of_rows), x.new_empty(of_rows)
+
+
 def _pool(x: Tensor, size: int, stride: int, above: int, left: int, high: int, wide: int) -> tuple[Tensor, Tensor]:
     shape = x.shape[0], high, wide, x.shape[3]
     return x.new_empty(shape), x.new_empty(shape)
@@ -156,6 +220,10 @@ RESULTS: dict[str, Callable[..., Any]] = {
     "pool": _pool,
     "pool_input": lambda delta, *windows: delta.new_empty(delta.shape[0], *windows[-2:], delta.shape[3]),
     "softmax": lambda x, of_columns, there: torch.empty_like(x),
+    "batch_norm": lambda x, weights, scale, shift, epsilon: _batch_norm(x),
+    "batch_norm_inputs": lambda delta, x, *_: _batch_norm(x),
+    "layer_norm": lambda x, *_: _layer_norm(x),
+    "layer_norm_inputs": lambda delta, x, *_: _batch_norm(x),
     "softmax_input": lambda delta, shares, of_columns: torch.empty_like(shares),
 }
 """Operator → a function with the operator's arguments that returns empty tensors of the shapes of its results."""

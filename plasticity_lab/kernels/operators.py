@@ -49,6 +49,17 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
         "softmax(Tensor x, bool of_columns, int there) -> Tensor": SAME_LAYOUT,
         "softmax_input(Tensor delta, Tensor shares, bool of_columns) -> Tensor": SAME_LAYOUT,
     },
+    "batch_norm": {
+        "batch_norm(Tensor x, Tensor weights, Tensor scale, Tensor shift, float epsilon)"
+        " -> (Tensor, Tensor, Tensor)": SAME_LAYOUT,
+        "batch_norm_inputs(Tensor delta, Tensor x, Tensor weights, Tensor scale, Tensor mean, Tensor variance, "
+        "float epsilon) -> (Tensor, Tensor, Tensor)": SAME_LAYOUT,
+    },
+    "layer_norm": {
+        "layer_norm(Tensor x, Tensor scale, Tensor shift, float epsilon) -> (Tensor, Tensor, Tensor)": SAME_LAYOUT,
+        "layer_norm_inputs(Tensor delta, Tensor x, Tensor scale, Tensor mean, Tensor variance, float epsilon)"
+        " -> (Tensor, Tensor, Tensor)": SAME_LAYOUT,
+    },
     "pixels": {"reordered(Tensor images, Tensor order, Tensor(a!) to) -> ()": ANY_LAYOUT},
 }
 """Part, a .cpp file of this folder → the schemas of its operators. An optimizer's step is called as its part."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.kernels import build, operators
-from plasticity_lab.kernels.layers import conv, linear, pool, softmax, tell_shapes
+from plasticity_lab.kernels.layers import batch_norm, conv, layer_norm, linear, pool, softmax, tell_shapes
 
 Tensors = Mapping[str, Tensor]
 
@@ -72,6 +72,6 @@ def _define() -> None:
     operators.define()
     # Dynamo would trace into the functions and, in torch 2.13, forget their backward under torch.func.grad. Declared
     # here and not next to the functions: the call imports all of torch.compile.
-    for function in (linear, conv, pool, softmax):
+    for function in (linear, conv, pool, softmax, batch_norm, layer_norm):
         torch.compiler.allow_in_graph(function)
     tell_shapes()

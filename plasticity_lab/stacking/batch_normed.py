@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from plasticity_lab.kernels.layers import batch_norm
+from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.stacking.normed import EPSILON, StackedNormed, at_each_row
 from plasticity_lab.stacking.products import row_times
 
@@ -48,6 +50,16 @@ class StackedBatchNormed(StackedNormed):
         shape = 1, self.outputs
         return {f"{self.name}.mean": np.zeros(shape, np.float32), f"{self.name}.variance": np.ones(shape, np.float32)}
 
+    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, noise_KN: Tensor | None = None) -> Tensor:
+        """x (K, B, ...) → (K, B, ...); in an update by our kernel, if kernels compute the layers."""
+        if self.learning is None or noise_KN is not None or not isinstance(parameters, ThroughKernels):
+            return super().__call__(parameters, x, noise_KN)
+        h = self.layer(parameters, x).movedim(2, -1)
+        affine = (parameters[f"{self.name}.{part}"] for part in self.parts)
+        rows_KRO, mean_K1O, variance_K1O = batch_norm(h.flatten(1, -2), self.learning.weights_B, *affine, EPSILON)
+        self._move(parameters, self.learning, mean_K1O, variance_K1O, rows_KRO.shape[1])
+        return rows_KRO.view(h.shape).movedim(-1, 2)
+
     def rows(self, parameters: Mapping[str, Tensor], h: Tensor) -> Tensor:
         """The numbers behind the layer, normalised, before scale and shift.  h (K, B, *, O) → (K, R, O)."""
         rows_KRO = h.flatten(1, -2).contiguous()
@@ -62,10 +74,16 @@ class StackedBatchNormed(StackedNormed):
         mean_K1O = row_times(shares_KR, rows_KRO).unsqueeze(1)
         centred_KRO = rows_KRO - at_each_row(mean_K1O, rows_KRO)
         variance_K1O = row_times(shares_KR, centred_KRO * centred_KRO).unsqueeze(1)
-        count = (learning.weights_B > 0).sum() * of_example
+        self._move(parameters, learning, mean_K1O, variance_K1O, rows_KRO.shape[1])
+        return centred_KRO / at_each_row((variance_K1O + EPSILON).sqrt(), rows_KRO)
+
+    def _move(
+        self, parameters: Mapping[str, Tensor], learning: Learning, mean_K1O: Tensor, variance_K1O: Tensor, rows: int
+    ) -> None:
+        """Notes the running statistics after a batch with that mean and biased variance."""
+        count = (learning.weights_B > 0).sum() * (rows // len(learning.weights_B))
         unbiased_K1O = variance_K1O * (count / (count - 1).clamp(min=1))
         for part, found in (("mean", mean_K1O), ("variance", unbiased_K1O)):
             running = parameters[f"{self.name}.{part}"]
             after = (1 - MOMENTUM) * running + MOMENTUM * found.detach()
             learning.after[f"{self.name}.{part}"] = torch.where(count > 1, after, running)
-        return centred_KRO / at_each_row((variance_K1O + EPSILON).sqrt(), rows_KRO)

@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from plasticity_lab.kernels.layers import layer_norm
+from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.identity import StackedIdentity
 from plasticity_lab.stacking.linear import StackedLinear
@@ -111,6 +113,9 @@ class StackedNormed:
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, noise_KN: Tensor | None = None) -> Tensor:
         """x (K, B, ...) → (K, B, ...).  noise: the random numbers of the layer within."""
+        of_rows = type(self) is StackedNormed and isinstance(self.layer, StackedIdentity)
+        if of_rows and isinstance(parameters, ThroughKernels):
+            return layer_norm(x, *(parameters[f"{self.name}.{part}"] for part in self.parts), EPSILON)
         made = self.layer(parameters, x) if noise_KN is None else self.layer(parameters, x, noise_KN)
         h = made.movedim(2, -1)  # channels last, as convolutions leave them in memory
         rows_KRO = self.rows(parameters, h)

@@ -80,7 +80,7 @@ def as_stored(value: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 
 
 def close(ours: torch.Tensor, theirs: torch.Tensor) -> None:
-    torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-9)
+    torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-8)
 
 
 def test_it_has_the_published_number_of_parameters_and_the_biases_of_its_convolutions():
@@ -100,7 +100,7 @@ def test_outputs_gradients_and_statistics_are_plain_torchs(norm):
     draw = host_stream(0, "values")
     for plain in plains:
         for value in plain.parameters():
-            value.data += torch.from_numpy(draw.normal(scale=0.1, size=value.shape))
+            value.data = torch.from_numpy(draw.normal(loc=0.1, scale=0.3, size=value.shape))
     stored = {name: torch.stack([as_stored(parts(plain, layer)[name].data, start[name]) for plain in plains])
               for layer in model.design.layers for name in parts(plains[0], layer)}  # fmt: skip
     parameters = {name: value.double() for name, value in start.items()} | stored
@@ -158,6 +158,7 @@ def pack(norm: str, width: int) -> list:
     ("norm", "width", "how"),
     [
         ("batch", 13, {}),
+        pytest.param("batch", 3, {"kernels": True}, marks=needs_kernels),
         pytest.param("layer", 13, {}, marks=pytest.mark.slow),
         pytest.param("batch", 3, {"compiled": True, "kernels": True}, marks=[pytest.mark.slow, needs_kernels]),
     ],

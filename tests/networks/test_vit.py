@@ -73,7 +73,7 @@ def of_plain(runs: int):
     plains = [Plain().double() for _ in range(runs)]
     draw = host_stream(0, "values")
     for value in (value for plain in plains for value in plain.parameters()):
-        value.data += torch.from_numpy(draw.normal(scale=0.3, size=value.shape))
+        value.data = torch.from_numpy(draw.normal(scale=0.4, size=value.shape))
     stored = {}
     for name, like in model.start(range(runs), CPU).items():
         each = torch.stack([as_stored(name, parameter(plain, name).data) for plain in plains])
@@ -135,6 +135,7 @@ def pack(norm: str, width: int, heads: int) -> list:
     ("norm", "width", "heads", "how"),
     [
         ("layer", 13, 1, {}),
+        pytest.param("layer", 15, 3, {"kernels": True}, marks=needs_kernels),
         pytest.param("layer", 12, 4, {}, marks=pytest.mark.slow),
         pytest.param("batch", 15, 3, {}, marks=pytest.mark.slow),
         pytest.param("layer", 15, 3, {"compiled": True, "kernels": True}, marks=[pytest.mark.slow, needs_kernels]),
