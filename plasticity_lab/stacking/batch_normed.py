@@ -55,8 +55,8 @@ class StackedBatchNormed(StackedNormed):
         if self.learning is None or noise_KN is not None or not isinstance(parameters, ThroughKernels):
             return super().__call__(parameters, x, noise_KN)
         h = self.layer(parameters, x).movedim(2, -1)
-        affine = (parameters[f"{self.name}.{part}"] for part in self.parts)
-        rows_KRO, mean_K1O, variance_K1O = batch_norm(h.flatten(1, -2), self.learning.weights_B, *affine, EPSILON)
+        scale, shift = (parameters[f"{self.name}.{part}"] for part in self.parts)
+        rows_KRO, mean_K1O, variance_K1O = batch_norm(h.flatten(1, -2), self.learning.weights_B, scale, shift, EPSILON)
         self._move(parameters, self.learning, mean_K1O, variance_K1O, rows_KRO.shape[1])
         return rows_KRO.view(h.shape).movedim(-1, 2)
 

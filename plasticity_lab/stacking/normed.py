@@ -115,7 +115,7 @@ class StackedNormed:
         """x (K, B, ...) → (K, B, ...).  noise: the random numbers of the layer within."""
         of_rows = type(self) is StackedNormed and isinstance(self.layer, StackedIdentity)
         if of_rows and isinstance(parameters, ThroughKernels):
-            return layer_norm(x, *(parameters[f"{self.name}.{part}"] for part in self.parts), EPSILON)
+            return layer_norm(x, parameters[f"{self.name}.scale"], parameters[f"{self.name}.shift"], EPSILON)
         made = self.layer(parameters, x) if noise_KN is None else self.layer(parameters, x, noise_KN)
         h = made.movedim(2, -1)  # channels last, as convolutions leave them in memory
         rows_KRO = self.rows(parameters, h)
