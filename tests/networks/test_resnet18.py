@@ -4,11 +4,14 @@ import pytest
 import torch
 from torch import nn
 
-from launch.command import resolve
 from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.now import Now
+from plasticity_lab.networks.encoder import headed
+from plasticity_lab.networks.heads.softmoe import SoftMoE
+from plasticity_lab.networks.model import Model
+from plasticity_lab.networks.network import Shapes
 from plasticity_lab.networks.resnet18 import ResNet18
 from plasticity_lab.networks.units import cut_off, read_by_outputs, start_anew
 from plasticity_lab.randomness.host import host_stream
@@ -175,6 +178,6 @@ def test_activations_that_change_the_number_of_channels_and_agents_without_batch
     with pytest.raises(ConfigError, match=r"network=resnet18 adds maps.*choose another activation"):
         classifier(ResNet18(width=4), [CReLU()], IMAGE, CLASSES)
     with pytest.raises(ConfigError, match=r"choose network\.norm=layer"):
-        resolve(["agent=dqn", "benchmark=catch", "network=resnet18"])
+        Model(ResNet18(width=4), [ReLU()], {"game": Shapes(IMAGE, {"q": 3})})
     with pytest.raises(ConfigError, match="There are 0 hidden layers"):
-        resolve(["benchmark=split_digits", "network=resnet18", "head=softmoe"])
+        classifier(headed(ResNet18(width=4), SoftMoE()), [ReLU()], IMAGE, CLASSES)

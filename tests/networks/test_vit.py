@@ -6,14 +6,21 @@ import torch
 from torch import nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
-from launch.command import resolve
 from plasticity_lab.activations.gelu import GELU
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.interventions.feature_norm import FeatureNorm
 from plasticity_lab.interventions.fire import FIRE
+from plasticity_lab.interventions.infer import InFeR
+from plasticity_lab.interventions.nap import NormalizeAndProject
 from plasticity_lab.interventions.now import Now
+from plasticity_lab.networks.encoder import headed
+from plasticity_lab.networks.heads.dense import Flatten
+from plasticity_lab.networks.heads.softmoe import SoftMoE
 from plasticity_lab.networks.units import cut_off, start_anew
 from plasticity_lab.networks.vit import ViT
+from plasticity_lab.others import Others
 from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.stacking.adam import Adam
 from tests.helpers.networks import classifier
 from tests.helpers.packs import CPU, differing, images, needs_kernels, run, trained
 
@@ -159,21 +166,18 @@ def test_fire_takes_queries_and_keys_alone():
     assert all(torch.equal(parameters[name][0], before[name][0]) for name in moved)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("benchmark=split_digits intervention=infer", "read a normalised sum of many layers"),
-        ("benchmark=split_digits intervention=feature_norm", r"choose intervention\.sites=all"),
-        ("benchmark=split_digits intervention=nap", "plain sums or layers"),
-        (
-            "benchmark=split_digits network.width=13 network.heads=2",
-            r"network\.width=13 is not a multiple of network\.heads=2",
-        ),
-        ("benchmark=split_digits network.patch=3", r"network\.patch=3 does not divide the image's sides, 8 × 8 pixels"),
-        ("network.norm=batch agent=dqn benchmark=catch network.patch=5", r"choose network\.norm=layer"),
-        ("benchmark=split_digits head=softmoe", "There are 0 hidden layers"),
-    ],
-)
-def test_settings_that_make_no_network_are_refused_in_a_sentence(words, said):
-    with pytest.raises(ConfigError, match=said):
-        resolve(["network=vit", *words.split()])
+def test_settings_that_make_no_network_are_refused_in_a_sentence():
+    with pytest.raises(ConfigError, match=r"network\.width=13 is not a multiple of network\.heads=2"):
+        ViT(width=13, heads=2)
+    with pytest.raises(ConfigError, match=r"network\.patch=3 does not divide the image's sides, 6 × 4 pixels"):
+        classifier(ViT(patch=3), [GELU()], IMAGE, CLASSES)
+    with pytest.raises(ConfigError, match="There are 0 hidden layers"):
+        classifier(headed(ViT(PATCH), SoftMoE()), [GELU()], IMAGE, CLASSES)
+
+
+def test_interventions_on_the_last_activations_are_refused_in_a_sentence():
+    others = Others({"network": {"vit": ViT()}, "head": {"flatten": Flatten()}, "optimizer": {"adam": Adam()}})
+    for refused in (InFeR(), FeatureNorm()):
+        assert "they read a normalised sum of many layers" in refused.objection(others)
+    assert FeatureNorm(sites="all").objection(others) is None
+    assert "plain sums or layers" in NormalizeAndProject().objection(others)
