@@ -46,7 +46,10 @@ def test_each_setting_has_one_line_that_explains_it(cls):
 
 
 NEEDED = ["source", "tasks", "epochs", "steps", "batch_size"]
-COMMON = ["order", "normalise", "subset", "eval_images", "eval_matrix", "transition_steps", "transition"]
+COMMON = [
+    "order", "normalise", "subset", "eval_images", "eval_matrix", "transition_steps", "transition", "augment",
+    "crop_margin",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

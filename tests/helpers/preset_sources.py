@@ -29,6 +29,8 @@ FOLDER = Path(__file__).parents[1] / "conf" / "sources"
 GROUPS = ("agent", "benchmark", "experiment")
 NO_SETTING = ("_target_", "default_settings", "default_grid", "stand_in")
 """Keys of a file that are no settings of its own."""
+WITHOUT_EFFECT = {"transition_steps": 0, "transition": "interpolate", "augment": "none", "crop_margin": 4}
+"""Settings of ours at values that change nothing: no source has them."""
 Line = dict[str, str]
 
 
@@ -70,7 +72,7 @@ def values(text: str) -> set[Any]:
 def settings(preset: str) -> dict[str, Any]:
     """The settings of an agent or a benchmark as its file has them, and those of other choices beside it."""
     content = yaml.safe_load((CONF / f"{preset}.yaml").read_text())
-    own = {key: each for key, each in content.items() if key not in NO_SETTING}
+    own = {key: each for key, each in content.items() if key not in NO_SETTING and WITHOUT_EFFECT.get(key, ...) != each}
     return own | dict(_leaves(content.get("default_settings", {})))
 
 

@@ -66,8 +66,9 @@ class LabelledBenchmark(Benchmark[ImageSet]):
         training and is not part of a run's id.
     transition_steps: first steps of each later task that mix it with the task before (see `transition.py`); 0: none.
     transition: interpolate (each example lies between both tasks) or sample (each example is drawn from one of them).
-    augment: whether each training image is shifted by up to `crop_margin` pixels (crop), mirrored (flip), or both
-        (crop_flip), by a new draw in each step (see `augmentation.py`).
+    augment: whether each training image is shifted (crop), mirrored (flip), or both (crop_flip), by a new draw in each
+        step (see `augmentation.py`).
+    crop_margin: black pixels that a crop adds on each side; an image is shifted by up to that many.
     """
 
     tasks_are = "labelled images"
