@@ -22,7 +22,7 @@ from tests.helpers.many_records import made_metrics, write_made
 from tests.helpers.sweeps import planned, runs_of
 
 TERMINAL = "xterm-256color"
-NARROW = {"60": (60, TERMINAL), "80": (80, TERMINAL), "dumb": (120, "dumb")}
+NARROW = {"60": (60, TERMINAL), "80": (80, TERMINAL), "dumb": (80, "dumb")}
 WINDOWS = {**NARROW, "120": (120, TERMINAL)}
 WIDE = (400, TERMINAL)
 WORKER = Owner("a-node-with-a-long-name.cluster.example.org", 12345)

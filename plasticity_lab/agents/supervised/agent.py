@@ -30,6 +30,7 @@ class Supervised(Agent[LabelledBenchmark, ImageSet, SupervisedLearner]):
     """
 
     neutral: ClassVar[Mapping[str, Any]] = {"max_norm": None}
+    max_norm: float | None = None
 
     measures = CLASSIFIER
     learns = LabelledBenchmark

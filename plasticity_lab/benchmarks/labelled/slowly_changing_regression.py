@@ -1,7 +1,8 @@
 """Regression on a target network while a few bits of the input change slowly."""
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,7 @@ class SlowlyChangingRegression(LabelledBenchmark):
         the authors' configuration).
     target_features: threshold units of the target network.
     beta: β, how rarely its units are on.
+    subset: first or drawn, with the same result: each run draws its inputs.
 
     Source: Dohare et al. 2024, Methods (slowly changing regression, formerly bit flipping).
     """
@@ -55,10 +57,15 @@ class SlowlyChangingRegression(LabelledBenchmark):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check("benchmark.subset", self.subset, one_of=("first",))
+        check("benchmark.subset", self.subset, one_of=("first", "drawn"))
         check("benchmark.source", self.source, one_of=("bits20",))
         if self.eval_matrix:
             raise ConfigError("benchmark.eval_matrix is true, and a task matrix has accuracies; it must be false.")
+
+    @classmethod
+    def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings, with one value for `subset`."""
+        return {**super().canonical(settings), "subset": "first"}
 
     def outputs(self, image_set: ImageSet) -> int:
         """One number."""

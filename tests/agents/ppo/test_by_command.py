@@ -65,4 +65,4 @@ def test_an_unstable_run_is_done_said_to_be_unstable_and_not_tried_again(swept, 
     assert yaml.safe_load(told.partition("\n\n")[0])["summary"]["episodes"] > 5
     (state,) = json.loads(asked(capsys, "status", "--json", *at))
     assert state["flagged"] == {"unstable": [wild["run"]]}
-    assert asked(capsys, "status", *at).split()[8] == "unstable"
+    assert "unstable" in asked(capsys, "status", *at).split()
