@@ -1,6 +1,7 @@
 """The interventions of a store compared with `none`: one table over all benchmarks and settings, and a figure."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from analysis.compare.arm import Arm
 from analysis.compare.caption import outcome, welch_verdict
@@ -14,7 +15,7 @@ from analysis.tables.table import Metrics
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import POINTS
 
-BY = "intervention"
+BY, TITLE = "intervention", "Interventions compared"
 COMMAND = f"python -m analysis compare --by {BY}"
 HEADER = (
     BY, "benchmark", "runs with", "metric", "n", "mean ± SD", "IQM [95 %]", "difference [95 %]", "Holm p",
@@ -39,7 +40,7 @@ def table(found: Comparison) -> Listing:
     lines = [(each, arm) for each in found.shown for arm in _reference_first(each)]
     return Listing(
         name=name_of(BY),
-        title="Interventions compared",
+        title=TITLE,
         header=HEADER,
         body=[_cells(each, arm) for each, arm in lines],
         lines=(),
@@ -68,7 +69,7 @@ def repeats(shown: Listing, found: Comparison) -> bool:
 
 def figure(found: Comparison, metrics: Metrics) -> Drawing:
     """The figure of `compare`."""
-    return drawing(found, metrics, None, found.shown[:TABLES])
+    return replace(drawing(found, metrics, None, found.shown[:TABLES]), title=TITLE)
 
 
 def _reference_first(each: Compared) -> list[Arm]:

@@ -172,7 +172,7 @@ def test_interventions_are_compared_with_none_on_every_benchmark(tmp_path, recor
     assert any("1 runs of dash alone" in sentence for sentence in first["caption"])
     # Tables of one line repeat the comparison, except for the plain arm's and the run that has no partner.
     assert [len(each["body"]) for each in others if "Online" in each["title"]] == [1, 2]
-    assert sections(found, metrics, made)[0].figures[0].title == "Intervention compared"
+    assert sections(found, metrics, made)[0].figures[0].title == "Interventions compared"
     assert compared([row for row in found if row.intervention == "dash"]) is None
 
 
