@@ -6,7 +6,6 @@ from typing import Any
 
 from launch.runs.classes import reader_of, remarks_of
 from launch.runs.groups import COMPONENTS
-from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.component import as_typed
 from plasticity_lab.records.cautions import cautions
 from plasticity_lab.records.settings import Settings
@@ -131,6 +130,8 @@ def _of_command(typed: Mapping[str, Sequence[Any]], runs: Sequence[Run], setting
 
 def _without_film(runs: Sequence[Run]) -> list[str]:
     """The benchmarks without an environment that shows pictures, by name."""
+    from plasticity_lab.benchmarks.bodies.base import BodyBenchmark  # imports numpy: --help need not wait for it
+
     by_name = {run.science["benchmark"]["name"]: run.component("benchmark") for run in runs}
     return [
         name
