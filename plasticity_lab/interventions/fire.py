@@ -13,7 +13,6 @@ from plasticity_lab.interventions.intervention import TASK_BEGINS, Intervention
 from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Layer
-from plasticity_lab.networks.vit import ViT
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.normed import linear_of
 
@@ -26,7 +25,7 @@ class FIRE(Intervention):
     NS divides a matrix by its Frobenius norm and repeats X ← 1.5 X − 0.5 X Xᵀ X; this moves all singular values towards
     1. It works on the weights of all layers, the output layers included: for a convolution on the I × O matrix of each
     pixel of the kernel, with a further factor 1 / kernel², for experts on each expert. Biases, scales, shifts, noise
-    deviations and moments stay. A matrix of zeros stays. In `ViT` it works on queries and keys alone.
+    deviations and moments stay. A matrix of zeros stays. In a network with attention only queries and keys change.
 
     strength: 1 is the method, 0 changes nothing. iterations: with 10, singular values below some 0.02 of the norm do
     not come near 1. dense: project, or initial: layers that are no convolution return to their first values instead,
@@ -85,11 +84,9 @@ class FIRE(Intervention):
 
 
 def _layers(model: Model) -> list[Layer]:
-    """All layers; for a vision transformer only queries and keys, as in the authors' code."""
-    layers = list(model.design.layers)
-    if not isinstance(model.network, ViT):
-        return layers
-    return [layer for layer in layers if layer.name.endswith((".query", ".key"))]
+    """All layers; if the network has attention, only queries and keys, as in the authors' code."""
+    ends = tuple(model.network.compares)
+    return [layer for layer in model.design.layers if not ends or layer.name.endswith(ends)]
 
 
 def projected(layer: Layer, weight: Tensor, iterations: int) -> Tensor:

@@ -15,8 +15,6 @@ from plasticity_lab.interventions.l2 import with_slope
 from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.elementary import whole_power
-from plasticity_lab.stacking.identity import StackedIdentity
-from plasticity_lab.stacking.normed import linear_of
 from plasticity_lab.stacking.products import run_sums, times
 from plasticity_lab.stacking.run_axis import beside
 
@@ -79,7 +77,7 @@ class Spectral(Intervention):
                 total = total + self._near_zero(bias)
             total = sum(self._of_normalisation(now, name), start=total)
         for layer in now.model.design.layers:
-            if isinstance(linear_of(layer), StackedIdentity):
+            if layer.name not in active:  # a normalisation that follows no matrix
                 total = sum(self._of_normalisation(now, layer.name), start=total)
         return now.settings["strength"] * total
 

@@ -256,6 +256,9 @@ class Network(Component):
         """Whether each linear layer receives one row for each example, and not one for each token."""
         return True
 
+    compares: Sequence[str] = ()
+    """The ends of the names of layers with queries and keys; empty without attention."""
+
     @property
     def normed_throughout(self) -> bool:
         """Whether `norm` is directly before each activation, so that none follows a plain sum or a plain layer."""

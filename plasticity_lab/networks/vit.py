@@ -38,6 +38,7 @@ class ViT(Encoder):
 
     called = "vit"
     outputs_read_units = False
+    compares = (".query", ".key")
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ Legend: K runs, S steps, N training images of a task, M images in the memory, R 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from plasticity_lab.agents.replay.tables import Indices, MixedTables
 from plasticity_lab.agents.supervised.images import Pixels, laid_out
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.score import indices
-from plasticity_lab.agents.supervised.tables import transition_rows
+from plasticity_lab.agents.supervised.tables import DrawnByEpoch, transition_rows
 from plasticity_lab.agents.update import SECOND, takes_second
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.data.image_set import ImageSet
@@ -56,9 +57,12 @@ class GroupsLearner(SupervisedLearner):
         self.tables = MixedTables(rows, self.runs, self.benchmark.batch_size, replayed, device)
         flat = np.ascontiguousarray(image_set.train_images).reshape(1, len(image_set.train_labels), -1)
         self.images = torch.from_numpy(self.pixels.as_they_lie(flat)).to(device)  # (1, all, D)
-        # For the current task: indices of its images in the set, the memory, and an epoch's replayed images.
+        # For the current task: indices of its images in the set, and the memory.
         self.images_KN = self.earlier_KN = self.memory_KM = np.zeros((self.runs, 0), np.int64)
-        self._replays: dict[str, tuple[int, NDArray[np.int64]]] = {}
+        self.replays, self.second_replays = (
+            DrawnByEpoch(self.benchmark, partial(self._drawn_replays, purpose))
+            for purpose in ("replay", "second replay")
+        )
 
     def begin(self, task: Task, fresh: bool) -> None:
         """Finds the task's images in the set, and the memory of earlier tasks."""
@@ -67,7 +71,6 @@ class GroupsLearner(SupervisedLearner):
         self.labels = torch.from_numpy(self.image_set.train_labels[self.images_KN]).to(self.device)
         self.earlier_KN = np.stack([lesson.images for lesson in task.earlier or task.lessons])
         self.memory_KM = self._memory(task.position)
-        self._replays = {}
         self.network.expect(task.benchmark.steps_of(task.position), task.benchmark.total_steps)
         if fresh:
             self.network.begin_task(task.position, self._coming(task))
@@ -97,15 +100,18 @@ class GroupsLearner(SupervisedLearner):
 
     def _tables(self, chunk: Chunk, corrections: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         if takes_second(self.network.intervention):
-            drawn = self.second.of(chunk), self.images_KN, self._replayed(chunk, "second replay")
+            second = replace(chunk, images=self.second.of(chunk))
+            drawn = second, self.images_KN, self.second_replays.of(chunk)
             corrections = {**corrections, SECOND: self.tables.on_device(self.tables.indices(*drawn))}
         if chunk.shares is not None:
             before = replace(chunk, images=chunk.images % self.earlier_KN.shape[1])
-            earlier_KSB = self.tables.indices(before, self.earlier_KN, self._replayed(chunk))
+            earlier_KSB = self.tables.indices(before, self.earlier_KN, self.replays.of(chunk))
             labels_KSB = self.image_set.train_labels[earlier_KSB]
             rows = transition_rows(chunk.shares, earlier_KSB, labels_KSB, self.device)
             corrections = {**corrections, **rows}
-        return self.tables.mixed(chunk, self.images_KN, self._replayed(chunk), self.image_set.train_labels, corrections)
+        return self.tables.mixed(
+            chunk, self.images_KN, self.replays.of(chunk), self.image_set.train_labels, corrections
+        )
 
     def _earlier_images(self) -> Tensor:
         """All images of the set: the tables have indices into it."""
@@ -121,21 +127,14 @@ class GroupsLearner(SupervisedLearner):
         ]
         return remembered(tasks, self.memory, self.per_task, self.own_seeds)
 
-    def _replayed(self, chunk: Chunk, purpose: str = "replay") -> NDArray[np.int64]:
-        """The images that the chunk's steps replay, (K, S, R). They are drawn per epoch, so they do not depend on its
-        chunks.
-        """
-        benchmark = self.benchmark
-        batches = benchmark.batches_of(chunk.task)
-        if self._replays.get(purpose, (-1,))[0] != chunk.epoch:
-            there = self.memory_KM.shape[1]
-            draws = [
-                memory[drawn(there, self.replayed, batches, host_stream(seed, purpose, chunk.epoch))]
-                for seed, memory in zip(self.own_seeds, self.memory_KM, strict=True)
-            ]
-            self._replays[purpose] = chunk.epoch, np.stack(draws)
-        within = (chunk.first - benchmark.steps_before(chunk.task)) % batches
-        return self._replays[purpose][1][:, within : within + chunk.steps]
+    def _drawn_replays(self, purpose: str, chunk: Chunk, batches: int) -> NDArray[np.int64]:
+        """The images of the memory that the steps of the chunk's epoch replay, (K, batches, R)."""
+        there = self.memory_KM.shape[1]
+        draws = [
+            memory[drawn(there, self.replayed, batches, host_stream(seed, purpose, chunk.epoch))]
+            for seed, memory in zip(self.own_seeds, self.memory_KM, strict=True)
+        ]
+        return np.stack(draws)
 
     def _own_classes(self, task: Task) -> Tensor:
         """Whether each class is in the task's group, (K, O)."""

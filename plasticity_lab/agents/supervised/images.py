@@ -50,7 +50,6 @@ class Pixels:
                 torch.from_numpy(self.as_they_lie(np.repeat(values, int(np.prod(shape[1:]))))).to(device)
                 for values in image_set.moments
             )
-
         if augmentation is not None:
             self.structure_key.append(str(augmentation))
             of_pixels = augmentation.sources(shape)

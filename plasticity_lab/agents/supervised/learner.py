@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.agent import State
@@ -23,8 +24,15 @@ from plasticity_lab.agents.supervised.earlier import EarlierTask
 from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for
 from plasticity_lab.agents.supervised.perturbed import Perturbed
 from plasticity_lab.agents.supervised.score import AT_ONCE, HeldOut, HeldOutUnmoved, indices, score_of
-from plasticity_lab.agents.supervised.step import MOVE, READS, cross_entropy_of, log_likelihood, step_of
-from plasticity_lab.agents.supervised.tables import Moves, SecondBatches, Tables, aligned_batches
+from plasticity_lab.agents.supervised.step import (
+    MOVE,
+    READS,
+    READS_IN_TRANSITION,
+    cross_entropy_of,
+    log_likelihood,
+    step_of,
+)
+from plasticity_lab.agents.supervised.tables import DrawnByEpoch, Tables, aligned_batches, moves_of, second_batches
 from plasticity_lab.agents.update import SECOND, Loss, takes_second
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Stream, Task
@@ -69,9 +77,8 @@ class SupervisedLearner:
         on_cpu = device.type == "cpu"
         last = on_cpu and parts.kernels and isinstance(model.network, Encoder)
         self.pixels = Pixels(image_set, benchmark.normalise, device, last, benchmark.augmentation)
-        self.network = PackedNetwork(parts, model, device)
-        self.keys = self.network.step_keys
-        network = self.network
+        self.network = network = PackedNetwork(parts, model, device)
+        self.keys = network.step_keys
         step = step_of(
             model, network.optimizer, network.intervention, self.pixels, parts.kernels, self.loss_of, max_norm
         )
@@ -83,15 +90,15 @@ class SupervisedLearner:
         self.same = (parts.structure, model.structure_key, *self.pixels.structure_key)
         self.step = self.mixing = step
         if compiled:
-            self.step = Compiled(step, ("supervised step", *self.same), reads=READS[:-1])
-            self.mixing = Compiled(step, ("supervised step in a transition", *self.same), reads=READS)
+            self.step = Compiled(step, ("supervised step", *self.same), reads=READS)
+            of_mixing = "supervised step in a transition", *self.same
+            self.mixing = Compiled(step, of_mixing, reads=READS_IN_TRANSITION)
         of_score = "supervised score", *self.same
         self.score = Compiled(score, of_score, reads=range(7)) if compiled else score
         self.tables = Tables(min(CHUNK_STEPS, benchmark.max_batches), self.runs, benchmark.batch_size, device)
-        self.second = SecondBatches(benchmark, self.stream_seeds)
+        self.second = DrawnByEpoch(benchmark, partial(second_batches, benchmark, self.stream_seeds))
         self.size, self.facts = model.size, {"classes": benchmark.outputs(image_set)}
-        augmentation = benchmark.augmentation
-        self.moves = None if augmentation is None else Moves(benchmark, self.stream_seeds, augmentation.moves)
+        self.moves = None if benchmark.augmentation is None else DrawnByEpoch(benchmark, self._moves_of)
         perturbation = parts.perturbation
         self.perturbed = None if perturbation is None else Perturbed(perturbation, benchmark, device)
         self.room: Tensor | None = None  # memory for a task's images, reused for each task
@@ -125,8 +132,7 @@ class SupervisedLearner:
         """
         more = {} if self.perturbed is None else self.perturbed.rows(chunk)
         if self.moves is not None:
-            moves = self.moves.of(chunk, self.tables.measured["loss"].shape[-1])
-            more = {**more, MOVE: torch.from_numpy(moves.copy()).to(self.device)}
+            more = {**more, MOVE: torch.from_numpy(self.moves.of(chunk).swapaxes(0, 1).copy()).to(self.device)}
         tables = self._tables(chunk, {**self.network.corrections(chunk.steps), **more})
         taken, earlier = 0, () if chunk.shares is None else (self._earlier_images(),)
         while taken < chunk.steps:
@@ -202,11 +208,14 @@ class SupervisedLearner:
     def _tables(self, chunk: Chunk, corrections: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """The tables that the chunk's steps read."""
         if takes_second(self.network.intervention):
-            second = torch.from_numpy(aligned_batches(self.second.of(chunk))[0]).to(self.device)
+            second = torch.from_numpy(aligned_batches(replace(chunk, images=self.second.of(chunk)))[0]).to(self.device)
             corrections = {**corrections, SECOND: (second + self.offsets.view(-1, 1, 1)).transpose(0, 1)}
         if chunk.shares is not None:
             corrections = {**corrections, **self.earlier.rows(chunk, chunk.shares)}
         return self.tables.of(chunk, self.labels.expand(self.runs, -1), self.offsets, corrections)
+
+    def _moves_of(self, chunk: Chunk, batches: int) -> NDArray[np.int64]:
+        return moves_of(self.stream_seeds, len(self.pixels.sources), (batches, self.tables.examples), chunk)
 
     def _earlier_images(self) -> Tensor:
         """The images of the task before, (R, D)."""

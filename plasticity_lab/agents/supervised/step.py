@@ -31,8 +31,9 @@ Tensors = Mapping[str, Tensor]
 Step = Callable[..., State]
 LEARNING = "learning"
 """Batch entry of an update alone, if the network has running statistics."""
-READS = (1, 2, 3, 4, 6, 7)
+READS = (1, 2, 3, 4, 6)
 """Positions of the arguments that a step does not change."""
+READS_IN_TRANSITION = (*READS, 7)
 MOVE = "move"
 """With augmentation: the table's entry with the move of each example, (K, B)."""
 SHARE, EARLIER = "share", "earlier "
@@ -122,8 +123,7 @@ def step_of(
     images: (R, D) uint8.
     tables: a row for each step of the chunk: "images" (S, K, B) into R, "labels" (S, K, B), "weights" (S, B),
         "position" (S,) earlier steps of the run, with augmentation MOVE (S, K, B), in a perturbed run "factor" (S,),
-        and the optimizer's corrections. If
-        the intervention requires a second batch, also `SECOND` (S, K, B) into R.
+        and the optimizer's corrections. If the intervention requires a second batch, also `SECOND` (S, K, B) into R.
     measured: "loss" and "right" (S, K, B), which it writes.
     at (1,): the index of the step among the S.
     earlier: images (R, D) of the task before, in a transition; the tables then also have SHARE (S, K, B), and the

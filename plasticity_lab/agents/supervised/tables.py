@@ -3,8 +3,7 @@
 Legend: K runs, S rows (the most steps of a chunk), B examples of a batch, rounded up to a multiple of 4.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -27,7 +26,8 @@ class Tables:
     def __init__(self, rows: int, runs: int, batch_size: int, device: torch.device) -> None:
         self.rows, self.device = rows, device
         self.at = [torch.tensor([row], device=device) for row in range(rows)]
-        shape = rows, runs, aligned(batch_size)
+        self.examples = aligned(batch_size)
+        shape = rows, runs, self.examples
         self.measured = {
             "loss": torch.zeros(shape, device=device),
             "right": torch.zeros(shape, dtype=torch.bool, device=device),
@@ -71,45 +71,42 @@ class Tables:
         return full
 
 
-class SecondBatches:
-    """The second batch of each step: images of another shuffle of the same task, a new one in each epoch.
+class DrawnByEpoch:
+    """Numbers that are drawn for a whole epoch, and cut to a chunk: they do not depend on its chunks.
 
-    seeds: the runs' stream_seeds.
+    draw: (chunk, number of batches of its epoch) → the numbers of the epoch, (K, batches, ...).
     """
 
-    def __init__(self, benchmark: LabelledBenchmark, seeds: Sequence[int]) -> None:
-        self.benchmark, self.seeds = benchmark, seeds
-        self._epoch, self._images_KSB = -1, np.zeros((len(seeds), 0, 0), np.int64)
+    def __init__(self, benchmark: LabelledBenchmark, draw: Callable[[Chunk, int], NDArray[np.int64]]) -> None:
+        self.benchmark, self.draw = benchmark, draw
+        self._epoch, self._drawn = -1, np.zeros((0, 0), np.int64)
 
-    def of(self, chunk: Chunk) -> Chunk:
-        """The chunk with other images, drawn by epoch, so that they do not depend on its chunks."""
-        benchmark, task = self.benchmark, chunk.task
-        size, batches, there = benchmark.batch_size, benchmark.batches_of(task), benchmark.images_of(task)
-        if chunk.epoch != self._epoch:
-            images = np.zeros((len(self.seeds), batches * size), np.int64)
-            for row, seed in zip(images, self.seeds, strict=True):
-                row[:there] = host_stream(seed, "second batch", chunk.epoch).permutation(there)
-            self._epoch, self._images_KSB = chunk.epoch, images.reshape(len(images), batches, size)
-        within = (chunk.first - benchmark.steps_before(task)) % batches
-        return replace(chunk, images=self._images_KSB[:, within : within + chunk.steps])
-
-
-class Moves:
-    """The augmentation's move of each example, drawn by epoch from the runs' stream seeds. B includes padding."""
-
-    def __init__(self, benchmark: LabelledBenchmark, seeds: Sequence[int], moves: int) -> None:
-        self.benchmark, self.seeds, self.moves = benchmark, seeds, moves
-        self._epoch, self._moves_KSB = -1, np.zeros((len(seeds), 0, 0), np.int64)
-
-    def of(self, chunk: Chunk, examples: int) -> NDArray[np.int64]:
-        """The moves of a chunk, (S, K, B).  examples: B."""
+    def of(self, chunk: Chunk) -> NDArray[np.int64]:
+        """The numbers of a chunk, (K, S, ...)."""
         batches = self.benchmark.batches_of(chunk.task)
         if chunk.epoch != self._epoch:
-            shape = batches, examples
-            drawn = [host_stream(seed, "augment", chunk.epoch).integers(self.moves, size=shape) for seed in self.seeds]
-            self._epoch, self._moves_KSB = chunk.epoch, np.stack(drawn)
+            self._epoch, self._drawn = chunk.epoch, self.draw(chunk, batches)
         within = (chunk.first - self.benchmark.steps_before(chunk.task)) % batches
-        return self._moves_KSB[:, within : within + chunk.steps].swapaxes(0, 1)
+        return self._drawn[:, within : within + chunk.steps]
+
+
+def second_batches(benchmark: LabelledBenchmark, seeds: Sequence[int], chunk: Chunk, batches: int) -> NDArray[np.int64]:
+    """The images of the second batches of a chunk's epoch, (K, batches, B): another shuffle of the same task.
+
+    seeds: the runs' stream seeds.
+    """
+    images, there = np.zeros((len(seeds), batches * benchmark.batch_size), np.int64), benchmark.images_of(chunk.task)
+    for row, seed in zip(images, seeds, strict=True):
+        row[:there] = host_stream(seed, "second batch", chunk.epoch).permutation(there)
+    return images.reshape(len(images), batches, -1)
+
+
+def moves_of(seeds: Sequence[int], moves: int, shape: tuple[int, int], chunk: Chunk) -> NDArray[np.int64]:
+    """The augmentation's moves in a chunk's epoch, (K, batches, B).
+
+    seeds: the runs' stream seeds. moves: their number. shape: (batches, B), B with padding.
+    """
+    return np.stack([host_stream(seed, "augment", chunk.epoch).integers(moves, size=shape) for seed in seeds])
 
 
 def transition_rows(

@@ -43,6 +43,11 @@ class Lesson:
     held_out_split: str = "test"
     hard: bool = True
 
+    @classmethod
+    def of_set(cls, image_set: ImageSet, images: NDArray[np.int64], held_out: NDArray[np.int64]) -> "Lesson":
+        """Training images and test images of a set with their true labels."""
+        return cls(images, image_set.train_labels[images], None, held_out, image_set.test_labels[held_out])
+
 
 @dataclass(eq=False)
 class LabelledBenchmark(Benchmark[ImageSet]):

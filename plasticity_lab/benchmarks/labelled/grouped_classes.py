@@ -67,13 +67,7 @@ class GroupedClasses(ByClass):
         images = np.sort(np.concatenate([self.images_of_class(image_set, seed, position, label) for label in trained]))
         held_out = self.held_out_of(image_set, self.classes_of(seed, position, image_set.classes))
         held_out = held_out[self.first_held_out(len(held_out))]
-        return Lesson(
-            images=images,
-            labels=image_set.train_labels[images],
-            pixels=None,
-            held_out=held_out,
-            held_out_labels=image_set.test_labels[held_out],
-        )
+        return Lesson.of_set(image_set, images, held_out)
 
     _fewer = "benchmark.tasks"
     """The setting that makes fewer groups."""

@@ -53,11 +53,4 @@ class Growing(LabelledBenchmark):
         """The images of task `position`, in the order of their arrival."""
         end = self.ends()[position]
         images = self.chosen(image_set, seed)[end - self.task_images[position] : end]
-        held_out = self.first_held_out(len(image_set.test_labels))
-        return Lesson(
-            images=images,
-            labels=image_set.train_labels[images],
-            pixels=None,
-            held_out=held_out,
-            held_out_labels=image_set.test_labels[held_out],
-        )
+        return Lesson.of_set(image_set, images, self.first_held_out(len(image_set.test_labels)))

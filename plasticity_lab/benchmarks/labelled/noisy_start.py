@@ -1,5 +1,7 @@
 """A noisy start: wrong labels in the first part of training, true ones afterwards."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
@@ -31,17 +33,10 @@ class NoisyStart(LabelledBenchmark):
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """The run's images with the labels of task `position`."""
-        images = self.chosen(image_set, seed)
-        labels = image_set.train_labels[images]
-        if position == 0:
-            draw = host_stream(seed, "noisy labels")
-            replaced = draw.random(len(labels)) < self.noise
-            labels = np.where(replaced, draw.integers(0, image_set.classes, len(labels)), labels)
         held_out = self.first_held_out(len(image_set.test_labels))
-        return Lesson(
-            images=images,
-            labels=labels,
-            pixels=None,
-            held_out=held_out,
-            held_out_labels=image_set.test_labels[held_out],
-        )
+        true = Lesson.of_set(image_set, self.chosen(image_set, seed), held_out)
+        if position:
+            return true
+        draw, count = host_stream(seed, "noisy labels"), len(true.labels)
+        replaced = draw.random(count) < self.noise
+        return replace(true, labels=np.where(replaced, draw.integers(0, image_set.classes, count), true.labels))

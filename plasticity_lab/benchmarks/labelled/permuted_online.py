@@ -1,5 +1,7 @@
 """One example at a time: pixels or classes are permuted every few thousand steps."""
 
+from dataclasses import replace
+
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels
 from plasticity_lab.component import setting, with_settings
@@ -24,12 +26,6 @@ class PermutedOnline(PermutedPixels):
         if self.permuted == "pixels":
             return super().lesson(image_set, seed, position)
         names = host_stream(seed, "names", position).permutation(image_set.classes)
-        images = self.chosen(image_set, seed, position)
         held_out = self.first_held_out(len(image_set.test_labels))
-        return Lesson(
-            images=images,
-            labels=names[image_set.train_labels[images]],
-            pixels=None,
-            held_out=held_out,
-            held_out_labels=names[image_set.test_labels[held_out]],
-        )
+        true = Lesson.of_set(image_set, self.chosen(image_set, seed, position), held_out)
+        return replace(true, labels=names[true.labels], held_out_labels=names[true.held_out_labels])

@@ -35,11 +35,4 @@ class WarmStart(LabelledBenchmark):
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """The run's images: their first part in the first task, all in the second."""
         images = self.chosen(image_set, seed)[: self.task_images[position]]
-        held_out = self.first_held_out(len(image_set.test_labels))
-        return Lesson(
-            images=images,
-            labels=image_set.train_labels[images],
-            pixels=None,
-            held_out=held_out,
-            held_out_labels=image_set.test_labels[held_out],
-        )
+        return Lesson.of_set(image_set, images, self.first_held_out(len(image_set.test_labels)))
