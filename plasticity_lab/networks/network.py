@@ -243,6 +243,7 @@ class Network(Component):
 
     init: str
     norm: str = "none"
+    compares: Sequence[str] = ()  # ends of the names of layers with queries and keys
     change: Change | None = None
     """A change while it trains, by an intervention; None: the network stays as it is."""
 
@@ -256,17 +257,13 @@ class Network(Component):
         """Whether each linear layer receives one row for each example, and not one for each token."""
         return True
 
-    compares: Sequence[str] = ()
-    """The ends of the names of layers with queries and keys; empty without attention."""
-
     @property
     def normed_throughout(self) -> bool:
         """Whether `norm` is directly before each activation, so that none follows a plain sum or a plain layer."""
         return True
 
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
-        """The layers for the inputs and outputs of each environment, with the widths that the activation needs (see
-        `fitted`).
+        """The layers for each environment's inputs and outputs, with widths that fit the activation (see `fitted`).
 
         Raises ConfigError for shapes that it cannot take.
         """
