@@ -13,6 +13,10 @@ from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.agents.observed import Observed
 from plasticity_lab.agents.parts import parts_of
+from plasticity_lab.assays.assayed import Assayed
+from plasticity_lab.assays.chosen import assays_of
+from plasticity_lab.assays.source import is_of_assay
+from plasticity_lab.assays.trial import Setup
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
 from plasticity_lab.diagnostics.chosen import diagnostics_of
 from plasticity_lab.diagnostics.diagnostic import columns_of
@@ -22,6 +26,7 @@ from plasticity_lab.networks.model import Model
 from plasticity_lab.records.measures import Column
 from plasticity_lab.run import Run
 
+CPU = torch.device("cpu")
 ResourceOf = Callable[[Run], Resource]
 """Run → the resource of its benchmark's tasks, such as an image set."""
 
@@ -51,11 +56,29 @@ def assembled(
     return agent.learner(parts, resource, device, compiled)
 
 
-def looked_at(runs: Sequence[Run], resource: Resource, learner: Learner) -> tuple[Learner, Sequence[Column]]:
-    """The learner of a pack with its diagnostics, and their columns; the learner unchanged without diagnostics.
+def looked_at(
+    runs: Sequence[Run],
+    resource: Resource,
+    learner: Learner,
+    device: torch.device = CPU,
+    compiled: bool = False,
+    kernels: bool = False,
+) -> tuple[Learner, Sequence[Column]]:
+    """The learner of a pack with its diagnostics and assays, and their columns; the learner unchanged without them.
 
-    Raises ConfigError for columns that do not fit together.
+    compiled, kernels: as in `assembled`, for assays. Raises ConfigError for columns that do not fit together.
     """
+    learner, columns = _observed(runs, resource, learner)
+    assays = {} if is_of_assay(runs[0]) else assays_of(runs[0])
+    if not assays:
+        return learner, columns
+    parts, agent = parts_of(runs, kernels=kernels), agent_of(runs[0])
+    setups = {name: Setup(each, parts, agent, resource, device, compiled) for name, each in assays.items()}
+    tried = Assayed(learner, setups, len(runs))
+    return tried, [*columns, *tried.columns]
+
+
+def _observed(runs: Sequence[Run], resource: Resource, learner: Learner) -> tuple[Learner, Sequence[Column]]:
     diagnostics = diagnostics_of(runs[0])
     if not diagnostics:
         return learner, []

@@ -39,6 +39,7 @@ from launch.plan.calibration import calibrated
 from launch.plan.device import not_compiled_here
 from launch.plan.planner import choice_of
 from launch.work.recording import divide, end_pack, put_in_place, recorded_elsewhere
+from plasticity_lab.assays.source import with_store
 from plasticity_lab.assembly import ResourceOf, cost_of, resources
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.data.folder import data_folder
@@ -139,7 +140,8 @@ class Claiming:
     def resource(self, plan: Plan, pack: Pack) -> Resource:
         """The data of a pack's tasks.  Raises DataError."""
         with waiting("reading", "data"):
-            return _resources(plan.settings.data)(plan.runs_of(pack)[0])
+            run = plan.runs_of(pack)[0]
+            return with_store(_resources(plan.settings.data)(run), run, self.store)
 
     def bound(self, plan: Plan, pack: Pack, lease: Lease, resource: Resource) -> Pack | None:
         """The pack with the kind and mode that this worker trains it in; None if this worker must not train it.

@@ -92,6 +92,11 @@ class Store:
         return self.pack_folder(pack) / f"memory.{epoch}.{number}"
 
     @property
+    def assays(self) -> "Store":
+        """The store of the assays that `launch assay` tries on the finished runs of this one."""
+        return Store(self.root / "assays")
+
+    @property
     def registrations_folder(self) -> Path:
         """The preregistrations."""
         return self.root / "preregistered"

@@ -21,17 +21,20 @@ class TaskWeights(NamedTuple):
     """The tensors kept at a task's end: for a pack each with the run axis (K, ...), for a run without.
 
     parameters: by name. probe: the inputs of diagnostics, if they cannot be computed again; of_all: its part that all
-    runs share, which never has a run axis.
+    runs share, which never has a run axis. moments: the optimizer's, "<moment> <parameter>", and their number of
+    "updates", if the setting `save_moments` asks for them.
     """
 
     parameters: Mapping[str, Tensor]
     probe: Mapping[str, Tensor]
     of_all: Mapping[str, Tensor]
+    moments: Mapping[str, Tensor] = {}
 
     def of(self, k: int) -> "TaskWeights":
         """The weights of run k of a pack."""
         parameters = {name: value[k] for name, value in self.parameters.items()}
-        return TaskWeights(parameters, {name: value[k] for name, value in self.probe.items()}, self.of_all)
+        moments = {name: value[k] for name, value in self.moments.items()}
+        return TaskWeights(parameters, {name: value[k] for name, value in self.probe.items()}, self.of_all, moments)
 
 
 def write_task_weights(store: Store, run: str, task: int, weights: TaskWeights) -> dict[str, int]:

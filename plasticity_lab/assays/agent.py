@@ -1,0 +1,243 @@
+"""The agent of an assay's own runs: it trains copies of the networks that finished runs have kept.
+
+`python -m launch assay` plans such runs, one for each finished run; they are packed, resumed and recorded as others.
+
+Legend: K runs, C copies, S steps of a chunk.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from plasticity_lab.agents.agent import Agent, State
+from plasticity_lab.agents.cost import Cost, Share
+from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.supervised.score import AT_ONCE
+from plasticity_lab.agents.update import of_kernels
+from plasticity_lab.assays.assay import BRANCHES, Assay
+from plasticity_lab.assays.copies import Copies, parts_of_copies
+from plasticity_lab.assays.readings import own_columns, values_of
+from plasticity_lab.assays.source import ASSAY, LEARNED_WITH, LEARNER, FromStore, kept_of
+from plasticity_lab.assays.trial import Setup
+from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
+from plasticity_lab.component import setting, with_settings
+from plasticity_lab.networks.model import Model
+from plasticity_lab.records import rows
+from plasticity_lab.records.bulk import Bulk
+from plasticity_lab.records.measures import Column, Measure, Measures, mean
+from plasticity_lab.records.rows import Evaluation, Position, Rows
+
+BYTES_A_PARAMETER = 20
+_TASKS = own_columns()
+_TRAINED = [Measure(f"{branch}_train_loss", f"Loss of the steps, {branch}", better="less") for branch in BRANCHES]
+COLUMNS = (*(Column(each, each.name, {"epoch": "mean"}) for each in _TRAINED), *_TASKS)
+
+
+def summarise(table: Any) -> dict[str, float | None]:
+    """The mean of each column over the tasks for which it is defined."""
+    are_tasks = table["kind"].to_numpy() == "task"
+    found: dict[str, float | None] = {}
+    for column in _TASKS:
+        values = table[column.name].to_numpy(zero_copy_only=False)[are_tasks]
+        found[column.name] = mean(values[np.isfinite(values)])
+    return found
+
+
+MEASURES = Measures(
+    columns=COLUMNS,
+    summaries=[column.measure for column in _TASKS],
+    headline="loss_gap",
+    must_stay_finite=None,
+    summarise=summarise,
+)
+
+
+@dataclass(frozen=True)
+class Trial(rows.Task):
+    """A kept task.  of: its position in the stream of the run. after: the steps of a curve's points."""
+
+    of: int
+    after: Sequence[int]
+    before: int
+
+    def chunks(self, after: Position) -> Iterator[rows.Chunk]:
+        """A chunk from each point to the next; the rest of them if `after` lies within this task."""
+        taken = after.step if after.task == self.position else 0
+        for first, last in zip(self.after[:-1], self.after[1:], strict=True):
+            if first >= taken:
+                ends = last == self.after[-1]
+                yield rows.Chunk(self.position, self.position, self.before + first, last - first, ends, self.marks)
+
+
+class Trials:
+    """The kept tasks of runs, one trial after another."""
+
+    def __init__(self, assay: Assay, tasks: Sequence[int]) -> None:
+        self.assay, self.kept = assay, list(tasks)
+
+    def tasks(self, after: Position) -> Iterator[Trial]:
+        """The unfinished trials."""
+        for position in range(after.task, len(self.kept)):
+            yield self.task(position)
+
+    def task(self, position: int) -> Trial:
+        """The trial at that position."""
+        return Trial(
+            position, {}, self.kept[position], self.assay.measured_after(), position * self.assay.steps
+        )
+
+
+class TrialLearner:
+    """Trains the copies of one kept task after another.  sources: the ids of the K runs."""
+
+    facts: Mapping[str, float] = {}
+
+    def __init__(self, setup: Setup, resource: FromStore, sources: Sequence[str], tasks: Sequence[int]) -> None:
+        self.setup, self.resource, self.sources, self.kept = setup, resource, list(sources), list(tasks)
+        self.copies: Copies | None = None
+        self.size, self.saved = setup.model.size, dict[str, Any]()
+
+    def begin(self, task: Trial, fresh: bool) -> None:
+        """Reads the weights of the kept task, and makes the copies."""
+        setup, names = self.setup, self.setup.names
+        store = self.resource.store
+        kept = kept_of(store, self.sources, task.of, names)
+        later = None
+        if setup.assay.needs_later:
+            later = kept_of(store, self.sources, self.kept_after(task.of), names).parameters
+        moments = kept.moments if setup.assay.moments == "kept" else None
+        self.copies = setup.begun(task.of, kept.parameters, kept.probe, later, moments, kept.counts if moments else ())
+        if fresh:
+            self.copies.measure()
+        else:
+            self.copies.load(self.saved)
+
+    def kept_after(self, task: int) -> int:
+        """The next kept task, which may not be among the tried ones."""
+        from plasticity_lab.records.record import read_record
+        from plasticity_lab.records.weights import tasks_kept
+
+        record = read_record(self.resource.store, self.sources[0])
+        return min(each for each in (tasks_kept(record) if record else []) if each > task)
+
+    def advance(self, chunk: rows.Chunk) -> Rows:
+        """Takes the chunk's steps, and measures."""
+        assert self.copies is not None
+        losses_SC = self.copies.train(chunk.steps)
+        self.copies.measure()
+        losses_SKRB = losses_SC.reshape(len(losses_SC), len(self.sources), -1, len(BRANCHES)).mean(axis=2)
+        return Rows({f"{branch}_train_loss": losses_SKRB[..., at] for at, branch in enumerate(BRANCHES)})
+
+    def evaluate(self, task: Trial) -> Evaluation:
+        """The columns of the assay."""
+        assert self.copies is not None
+        found = values_of(self.setup.assay, self.copies.curves, len(self.sources))
+        empty = np.full(len(self.sources), np.nan)
+        return {name: found.get(name, empty) for name in (column.of for column in _TASKS)}
+
+    def end(self, task: Trial) -> None:
+        """Nothing: the next trial has new copies."""
+        self.copies = None
+
+    def state(self) -> State:
+        """The state of the present copies."""
+        return {} if self.copies is None else self.copies.state()
+
+    def bulk(self) -> Bulk:
+        """Empty."""
+        return {}
+
+    def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
+        """Keeps the state for `begin`, which makes the copies that it belongs to."""
+        self.saved = dict(state)
+
+    def weights(self) -> dict[str, Tensor]:
+        """None are kept."""
+        return {}
+
+
+@with_settings
+class TriesAssay(Agent[Benchmark[Any], Resource, TrialLearner]):
+    """Tries the run's assay on a finished run at the ends of its kept tasks.
+
+    of: the id of that run. tasks: the positions of the tasks.
+    """
+
+    measures = MEASURES
+    learns = Benchmark
+
+    of: str = setting("")
+    tasks: list = setting(None)
+
+    @classmethod
+    def run_axis_settings(cls) -> list[str]:
+        """Runs about different runs share a pack."""
+        return ["of"]
+
+    def on_run_axis(self) -> dict[str, float]:
+        """No number."""
+        return {}
+
+    def setup(self, parts: Parts[Any], resource: Resource, device: torch.device, compiled: bool) -> Setup:
+        """The parts of the trials: those of the runs, with their own agent."""
+        return Setup(parts.one(ASSAY, Assay), of_runs(parts), parts.one(LEARNER, Agent), resource, device, compiled)
+
+    def model(self, parts: Parts[Any], resource: Resource) -> Model:
+        """The model of the runs that the assay is about."""
+        own = resource.own if isinstance(resource, FromStore) else resource
+        return parts.one(LEARNER, Agent).model(of_runs(parts), own)
+
+    def learner(
+        self, parts: Parts[Any], resource: Resource, device: torch.device, compiled: bool
+    ) -> tuple[Trials, TrialLearner]:
+        """The kept tasks, and the copies' training."""
+        assert isinstance(resource, FromStore)
+        setup = self.setup(parts, resource.own, device, compiled)
+        sources = [each.of for each in parts.each("agent", TriesAssay)]
+        return Trials(setup.assay, self.tasks), TrialLearner(setup, resource, sources, self.tasks)
+
+    def cost(self, parts: Parts[Any], resource: Resource) -> Cost:
+        """The cost of all trials on one run."""
+        model, assay = self.model(parts, resource), parts.one(ASSAY, Assay)
+        return cost_of_trials(assay, of_runs(parts), model, len(self.tasks))
+
+
+def of_runs(parts: Parts[Any]) -> Parts[Any]:
+    """The components of the runs that an assay is about, with their own agent and intervention."""
+    return parts.having("agent", parts.components[LEARNER]).having("intervention", parts.components[LEARNED_WITH])
+
+
+def cost_of_trials(assay: Assay, parts: Parts[Any], model: Model, trials: int) -> Cost:
+    """Steps, operations and bytes of the trials on one run. An update trains all of its copies."""
+    copies = assay.repetitions * len(BRANCHES)
+    of_copies = parts_of_copies(assay, parts, [0] * (len(parts.init_seeds) * assay.repetitions))
+    work, between = model.work(), sum(prod(unit.produced) for unit in model.units)
+    inputs = prod(model.inputs[model.only_body])
+    passes = trials * (assay.points + 1) * -(-assay.examples // AT_ONCE)
+    flops = 6 * work * assay.batch_size + of_copies.operations(model.size, 2 * work * assay.batch_size)
+    return Cost(
+        length=trials * assay.steps,
+        unit="steps",
+        updates=trials * assay.steps,
+        flops=copies * flops,
+        memory=(
+            Share(
+                copies * (BYTES_A_PARAMETER + 4 * of_copies.copies) * model.size,
+                f"{copies} copies of the {model.size:,} parameters of its network",
+                "fewer assay.repetitions",
+            ),
+            Share(4 * copies * (2 * AT_ONCE * (inputs + between) + assay.examples), "examples", "fewer assay.examples"),
+        ),
+        speed="convolving" if any(unit.kind == "channel" for unit in model.units) else "dense",
+        rows=2 * trials,
+        epochs=trials,
+        parameters=0,
+        forwards=copies * passes,
+        forward_flops=2 * AT_ONCE * work,
+        **of_kernels(of_copies, [model]),
+    )

@@ -1,0 +1,93 @@
+"""The runs that an assay is tried on: finished runs of a store, with the weights that they kept at the ends of tasks.
+
+Legend: K runs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.benchmarks.benchmark import Resource
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.store import Store
+from plasticity_lab.records.weights import TaskWeights, read_task_weights
+from plasticity_lab.run import Run
+
+LEARNER, LEARNED_WITH = "learner", "learned_with"
+"""Addresses in the run of an assay: the agent and the intervention of the run that it is about."""
+ASSAY = "assay"
+
+
+@dataclass(frozen=True)
+class FromStore:
+    """The resource of an assay's run: the benchmark's, and the store with the weights."""
+
+    own: Resource
+    store: Store
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The facts of the benchmark's resource."""
+        return self.own.facts
+
+    @property
+    def packages(self) -> Sequence[str]:
+        """The packages of the benchmark's resource."""
+        return self.own.packages
+
+
+def is_of_assay(run: Run) -> bool:
+    """Whether a run tries an assay on another run."""
+    return LEARNER in run.targets
+
+
+def with_store(resource: Resource, run: Run, store: Store) -> Resource:
+    """The resource of a run; for the run of an assay with the store of the run that it is about.
+
+    store: the folder with the records of the assay's own runs, in the store of the others (`Store.assays`).
+    """
+    return FromStore(resource, Store(store.root.parent)) if is_of_assay(run) else resource
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Weights of K runs at the end of a task: of the network that diagnostics measure.
+
+    parameters, probe: name → (K, ...). moments: kind → name → (K, ...), and counts (K), if they were kept.
+    """
+
+    parameters: dict[str, Tensor]
+    probe: dict[str, Tensor]
+    moments: dict[str, dict[str, Tensor]]
+    counts: list[int]
+
+
+def kept_of(store: Store, runs: Sequence[str], position: int, names: Sequence[str]) -> Kept:
+    """The weights of runs at the end of a task.  names: the parameters of the network.  Raises StoreError."""
+    each = [read_task_weights(store, run, position) for run in runs]
+    for run, own in zip(runs, each, strict=True):
+        if missing := [name for name in names if name not in own.parameters]:
+            raise StoreError(
+                f"The weights of run {run} at the end of task {position + 1} do not fit its network "
+                f"({', '.join(missing[:3])}); the code has changed since they were kept."
+            )
+    parameters = {name: torch.stack([own.parameters[name] for own in each]) for name in names}
+    probe = {name: torch.stack([own.probe[name] for own in each]) for name in each[0].probe}
+    moments, counts = moments_of(each, names)
+    return Kept(parameters, probe, moments, counts)
+
+
+def moments_of(each: Sequence[TaskWeights], names: Sequence[str]) -> tuple[dict[str, dict[str, Tensor]], list[int]]:
+    """The moments of runs, kind → name → (K, ...), and their counts (K); ({}, []) if a run kept none."""
+    if not all(own.moments for own in each):
+        return {}, []
+    kinds = sorted({key.partition(" ")[0] for key in each[0].moments} - {"updates"})
+    found = {
+        kind: {name: torch.stack([own.moments[f"{kind} {name}"] for own in each]) for name in names
+               if f"{kind} {name}" in each[0].moments}
+        for kind in kinds
+    }  # fmt: skip
+    return found, [int(own.moments["updates"]) for own in each]
