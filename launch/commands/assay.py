@@ -12,11 +12,12 @@ command again continues after an interruption, and adds the results of workers o
 import argparse
 from collections.abc import Sequence
 
-from launch.command import asked
+from launch.command import Asked, asked
 from launch.packs.lookup import add_config_dir, add_store, config_dir_words, store_there
 from launch.wording import counted, say
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
 from plasticity_lab.records.lookup import recorded_runs, run_named
+from plasticity_lab.records.record import read_record
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -56,29 +57,40 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("No assay is named; name one, as in assay=fresh_labels.")
     store, only = store_there(options.store), _positions(options.tasks)
     tracked = [] if any(word.startswith("tracking") for word in words) else ["tracking=store"]
-    command = asked([*config_dir_words(options), *words, *tracked, f"store={store.assays.root}"])
-    chosen = command.resolved.runs[0]
-    if not (names := list(assays_of(chosen))):
-        raise ConfigError("assay=none tries nothing; name an assay, as in assay=fresh_labels.")
     named = [run_named(store, word) for word in options.words if "=" not in word]
-    runs, failed = list[Run](), 0
+    runs, failed, commands = list[Run](), 0, dict[tuple[str, ...], Asked]()
     for source in named or [each for each in recorded_runs(store) if kept_tasks(store, each)]:
-        for name in names:
-            try:
-                runs.append(run_of_assay(store, source, chosen, name, only))
-            except PlasticityError as error:
-                failed += 1
-                say(str(error))
+        try:
+            kind = _kind(store, source)
+            if kind not in commands:  # the assays must suit the benchmark and the agent of the run
+                line = [*config_dir_words(options), *words, *tracked, f"store={store.assays.root}", *kind]
+                commands[kind] = asked(line)
+            chosen = commands[kind].resolved.runs[0]
+            if not (names := list(assays_of(chosen))):
+                raise ConfigError("assay=none tries nothing; name an assay, as in assay=fresh_labels.")
+            runs += [run_of_assay(store, source, chosen, name, only) for name in names]
+        except PlasticityError as error:
+            failed += 1
+            say(str(error))
     if not runs:
         if not failed:
             raise StoreError(f"No run in {store.root} has kept weights of tasks; train with save_weights=tasks.")
         return 1
+    command = next(iter(commands.values()))
     _train(runs, command.resolved.settings, command.slurm)
     if not command.resolved.settings.dry_run:
         lines = [line for run in runs if (line := add_results(store, run)) is not None]
         say(*lines)
         _say_left(store, runs)
     return 1 if failed else 0
+
+
+def _kind(store: Store, run: str) -> tuple[str, ...]:
+    """The benchmark and the agent of a finished run, as words of a command.  Raises StoreError."""
+    record = read_record(store, run)
+    if record is None:
+        raise StoreError(f"There is no record of run {run} in {store.root}.")
+    return tuple(f"{group}={record['science'][group]['name']}" for group in ("benchmark", "agent"))
 
 
 def _train(runs: Sequence[Run], settings: Settings, slurm: object) -> None:
@@ -94,8 +106,6 @@ def _train(runs: Sequence[Run], settings: Settings, slurm: object) -> None:
 
 def _say_left(store: Store, runs: Sequence[Run]) -> None:
     """Says how to add the results of assays that other workers still train."""
-    from plasticity_lab.records.record import read_record
-
     left = [run for run in runs if read_record(store.assays, run.id) is None]
     if left:
         say(f"{counted(len(left), 'assay')} not finished yet; the same command again adds the results to the records.")

@@ -111,8 +111,10 @@ def _of_component(key: str, runs: Sequence[Run]) -> Iterator[str]:
 
 def _of_command(typed: Mapping[str, Sequence[Any]], runs: Sequence[Run], settings: Settings) -> Iterator[str]:
     """The lines of settings that belong to no component."""
-    if "save_weights_every" in typed and settings.save_weights != "tasks":
-        yield f"save_weights_every is of save_weights=tasks, and is not read with save_weights={settings.save_weights}."
+    if settings.save_weights != "tasks":
+        for key in ("save_weights_every", "save_moments", "assay_rows"):
+            if key in typed:
+                yield f"{key} is of save_weights=tasks, and is not read with save_weights={settings.save_weights}."
     if settings.save_video == "last" and (without := _without_film(runs)):
         yield f"save_video=last films games and MuJoCo's bodies, and is not read by {', '.join(without)}."
     if settings.tracking.backend == "store":

@@ -17,7 +17,7 @@ from launch.work.patience import Heartbeat, Patience, Stopped, seconds_left
 from launch.work.process import prepare_compiling
 from launch.work.recording import Trained, end_pack, leave_records, pack_facts
 from launch.work.replay_memory import ReplayMemory
-from plasticity_lab.agents.acting.learner import ActingLearner
+from plasticity_lab.agents.acting.learner import ActingLearner, LearnerWithMemory
 from plasticity_lab.agents.agent import Learner, Task
 from plasticity_lab.assembly import agent_of, assembled, looked_at
 from plasticity_lab.benchmarks.benchmark import Resource
@@ -212,9 +212,12 @@ class Session:
         probe: Mapping[str, torch.Tensor] = {}
         if OBSERVED in provides and HELD_OUT not in provides:
             probe = learner.view(task).probe
+            if settings.assay_rows and isinstance(self.learner, LearnerWithMemory):
+                probe = {**probe, **self.learner.kept_inputs(settings.assay_rows)}
+        moments = self.learner.network.kept_moments() if settings.save_moments else {}
         shared = {name: value for name, value in probe.items() if value.dim() < 2}
         of_runs = {name: value for name, value in probe.items() if value.dim() >= 2}
-        weights = TaskWeights(learner.weights(), of_runs, shared)
+        weights = TaskWeights(learner.weights(), of_runs, shared, moments)
         self.lease.beat()
         write_pack_weights(self.store, self.pack.id, task.position, weights)
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.agents.cost import Cost, Yardstick
+from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import AnyBenchmark, Parts
 from plasticity_lab.benchmarks.benchmark import AnyResource, Benchmark
 from plasticity_lab.component import Component
@@ -46,6 +47,11 @@ class Learner(Protocol[TaskLearned, ChunkLearned]):
     @property
     def size(self) -> int:
         """Parameters of one run."""
+        ...
+
+    @property
+    def network(self) -> PackedNetwork:
+        """The network that diagnostics measure."""
         ...
 
     @property

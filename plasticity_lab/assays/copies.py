@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.optimizer_step import OF_CHANGE
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.images import Pixels
@@ -196,6 +197,8 @@ class Copies:
         """The optimizer's corrections of the next steps; with kept moments those of the aged copies go on."""
         network = self.network
         found = network.corrections(steps)
+        if self.model.restarted:  # parameters that a change of the network began again: here they learn as all others
+            found |= {f"{OF_CHANGE}{name}": row for name, row in found.items()}
         if not any(self.counts):
             return found
         settings, counts = network.settings["optimizer"], torch.tensor(self.counts, device=self.device)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from plasticity_lab.agents.acting.learner import ASSAY_ROWS
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.store import Store
@@ -76,6 +77,8 @@ def kept_of(store: Store, runs: Sequence[str], position: int, names: Sequence[st
             )
     parameters = {name: torch.stack([own.parameters[name] for own in each]) for name in names}
     probe = {name: torch.stack([own.probe[name] for own in each]) for name in each[0].probe}
+    if ASSAY_ROWS in probe:
+        probe["x"] = probe[ASSAY_ROWS]
     moments, counts = moments_of(each, names)
     return Kept(parameters, probe, moments, counts)
 

@@ -85,6 +85,9 @@ class Settings(Strict):
 
     save_weights_every: for `save_weights=tasks`, the number of tasks between saved weights.
 
+    save_moments: whether they are kept with the optimizer's moments, for `assay.moments=kept`. assay_rows: how many
+    inputs of a replay memory are kept with them, for assays; 0: the inputs that diagnostics measure.
+
     save_video: whether each run gets a film of a further test episode after its last task.
 
     replay_memory_mib: smaller replay memories (of all runs of a pack together) are in every checkpoint; larger ones
@@ -106,6 +109,8 @@ class Settings(Strict):
     # Plans of earlier versions lack these.
     plan_only: bool = False
     save_weights_every: int = Field(ge=1, default=1)
+    save_moments: bool = False
+    assay_rows: int = Field(ge=0, default=0)
     save_video: Literal["none", "last"] = "none"
     replay_memory_mib: float = Field(ge=0, allow_inf_nan=False, default=64.0)
     replay_memory_minutes: float | None = Field(ge=0, allow_inf_nan=False, default=30.0)

@@ -18,6 +18,7 @@ from plasticity_lab.agents.acting.memory import Memory, MemorySettings
 from plasticity_lab.agents.acting.remembering import Remembering
 from plasticity_lab.agents.acting.schedule import Timetable
 from plasticity_lab.agents.agent import State
+from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
@@ -25,6 +26,10 @@ from plasticity_lab.benchmarks.bodies.stream import Segment, Stage
 from plasticity_lab.environments.environments import Ended, Environments
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Evaluation, Rows
+
+
+ASSAY_ROWS = "rows for assays"
+"""Name of the inputs that are kept for assays with the weights of a task's end (`Settings.assay_rows`)."""
 
 
 class ActingLearner:
@@ -116,6 +121,7 @@ class LearnerWithMemory(ActingLearner):
     """
 
     agent: MemorySettings
+    network: PackedNetwork
     memory: Memory
     timetable: Timetable
     actor: Remembering
@@ -162,6 +168,18 @@ class LearnerWithMemory(ActingLearner):
         super().load(state, bulk)
         self.memory.load(state, bulk)
         self.timetable = replace(self.timetable, min_history=self.memory.warm_up(self.agent.min_history))
+
+    def kept_inputs(self, most: int) -> dict[str, Tensor]:
+        """Inputs of the network that diagnostics measure, drawn from the memory: ASSAY_ROWS → (K, most, D) floats; {} if
+        it has no step to learn from.
+        """
+        network = self.network
+        batch = self.memory.probe(network.updates, network.device, most) if self.timetable.learns(self.memory.steps) else {}
+        return {ASSAY_ROWS: self.inputs_in(batch)} if batch else {}
+
+    def inputs_in(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """The inputs of that network in a batch of the memory, as floats."""
+        return as_floats(batch["x"])
 
     def _updates_of(self, position: int, task: Stage) -> int:
         """Updates in the task at that position, if the memory is never lost; all tasks have the same steps."""

@@ -133,17 +133,17 @@ class Memory:
         if self.prioritised is not None:
             self.prioritised.learned(index, losses[:, : self.size].cpu().numpy())
 
-    def probe(self, updates: int, device: torch.device) -> dict[str, Tensor]:
-        """A batch of `PROBE` steps for diagnostics, drawn uniformly, in the form of `batch`; every row has weight 1.
+    def probe(self, updates: int, device: torch.device, most: int = PROBE) -> dict[str, Tensor]:
+        """A batch of `most` steps for diagnostics, drawn uniformly, in the form of `batch`; every row has weight 1.
 
         updates: number of earlier updates. {} if a run has no step to learn from, which can happen between updates in a
             small memory.
         """
         try:
-            index = drawn(self.ring, self.n_step, self.seeds, PROBE, updates, purpose="probe")
+            index = drawn(self.ring, self.n_step, self.seeds, most, updates, purpose="probe")
         except EmptyMemory:
             return {}
-        return _tensors(self._learned_from(index), torch.ones(PROBE), device)
+        return _tensors(self._learned_from(index), torch.ones(most), device)
 
     def state(self) -> dict[str, Any]:
         """Its fill level and its priorities."""

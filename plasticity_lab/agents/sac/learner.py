@@ -17,6 +17,8 @@ from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.acting.network import ActingNetwork, Read
 from plasticity_lab.agents.acting.remembering import BLOCK, Draws, Remembering
 from plasticity_lab.agents.agent import State
+from plasticity_lab.agents.observations import as_floats
+from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac.learning import Learning
 from plasticity_lab.agents.sac.policy import bounds_of, on_host
@@ -65,6 +67,17 @@ class SACLearner(LearnerWithMemory):
             randomised=False, compiled=compiled, structure=parts.structure, kernels=parts.kernels, name=learning.acting,
             read=read,
         )  # fmt: skip
+
+    @property
+    def network(self) -> PackedNetwork:
+        """The first critic, or the shared network."""
+        return self.learning.networks[self.learning.critic]
+
+    def inputs_in(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Observations; a separate critic's inputs also have the actions."""
+        x = as_floats(batch["x"])
+        shared = self.learning.critic == self.learning.acting
+        return x if shared else torch.cat([x, batch["action"]], dim=2)
 
     def actor_in(self, environments: Environments) -> "Actor":
         """An actor that follows the policy after the warm-up."""
