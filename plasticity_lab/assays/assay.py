@@ -97,7 +97,8 @@ class Assay(Component):
     problem and its own fresh network. points: how often the loss on all examples is measured, after equal numbers of
     steps, and before the first. lr: the learning rate of Adam. optimizer: adam (new, without moments), or own (the
     run's, with its settings). moments: new, or kept (the aged network goes on with the run's moments; needs
-    `optimizer=own` and runs with `save_moments=true`). intervention: none, or own (with the run's intervention, as far
+    `optimizer=own` and runs with `save_moments=true`). head: kept, or fresh (the aged network's output layers begin as
+    the fresh network's). intervention: none, or own (with the run's intervention, as far
     as it acts within updates). every: if the assay is tried while a run trains, the number of tasks between trials.
     """
 
@@ -109,6 +110,7 @@ class Assay(Component):
     lr: float = setting(1e-3, above=0, read_if=("optimizer", lambda optimizer: optimizer == "adam"))
     optimizer: str = setting("adam", one_of=("adam", "own"))
     moments: str = setting("new", one_of=("new", "kept"))
+    head: str = setting("kept", one_of=("kept", "fresh"))
     intervention: str = setting("none", one_of=("none", "own"))
     every: int = setting(1, at_least=1)
 

@@ -95,6 +95,10 @@ class Copies:
         copies = assay.repetitions * len(BRANCHES)
         for name, value in network.parameters.items():
             value[:: len(BRANCHES)] = aged[name].to(device).repeat_interleave(assay.repetitions, dim=0)
+        if assay.head == "fresh":
+            layers = set(model.design.outputs.values())
+            for name in (each for each in network.parameters if each.rpartition(".")[0] in layers):
+                network.parameters[name][:: len(BRANCHES)] = network.parameters[name][1 :: len(BRANCHES)]
         for kind, values in (moments or {}).items():
             for name, value in values.items():
                 network.moments[kind][name][:: len(BRANCHES)] = value.to(device).repeat_interleave(
