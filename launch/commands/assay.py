@@ -1,11 +1,11 @@
-"""Try assays on finished runs: what their networks can still learn, compared with fresh networks on the same data.
+"""Try assays on finished runs: can their networks still learn, compared with fresh networks on the same data?
 
     python -m launch assay assay=fresh_labels                              all runs of the store that kept weights
     python -m launch assay 1a2b 'assay=[fresh_labels,teacher]' assay.steps=1000 --tasks 1,50
     python -m launch assay --store results assay=next_task hydra/launcher=slurm
 
 A run keeps the weights at its tasks' ends if it is trained with save_weights=tasks. The assays are planned, packed and
-resumed as runs of a store of their own, STORE/assays; their results become columns of the runs' task rows. The same
+resumed as runs of another store, STORE/assays; their results become columns of the runs' task rows. The same
 command again continues after an interruption, and adds the results of workers on Slurm.
 """
 

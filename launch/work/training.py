@@ -266,9 +266,7 @@ class Session:
         self.stream, self.learner = assembled(
             self.runs, self.resource, device, pack.compiled, processes, pack.kernels, observed=observed
         )
-        self.observed, columns = looked_at(
-            self.runs, self.resource, self.learner, device, pack.compiled, pack.kernels
-        )
+        self.observed, columns = looked_at(self.runs, self.resource, self.learner, device, pack.compiled, pack.kernels)
         measures = measures_of(first.targets, first.science).with_columns(columns)
         self.journal = Journal(len(self.runs), measures)
 

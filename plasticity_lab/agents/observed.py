@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.agent import Learner, State
+from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.diagnostics.diagnostic import Diagnostic
 from plasticity_lab.diagnostics.view import Tensors, View
 from plasticity_lab.errors import OwnClassError
@@ -41,6 +42,11 @@ class Observed:
         self.learner, self.diagnostics, self.columns, self.runs = learner, diagnostics, columns, runs
         self.size, self.facts = learner.size, learner.facts
         self.states: dict[str, dict[str, Tensor]] = {}
+
+    @property
+    def network(self) -> PackedNetwork:
+        """The learner's network."""
+        return self.learner.network
 
     def begin(self, task: Task, fresh: bool) -> None:
         """Begins the task. Before the first update, all diagnostics start."""

@@ -1,1 +1,1 @@
-"""Assays: what a network can still learn, measured by training copies of it beside fresh networks on the same data."""
+"""Assays: can a network still learn? Copies of it and fresh networks are trained on the same data."""

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from plasticity_lab.agents.agent import Agent, State
 from plasticity_lab.agents.cost import Cost, Share
+from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.score import AT_ONCE
 from plasticity_lab.agents.update import of_kernels
@@ -23,9 +24,11 @@ from plasticity_lab.assays.assay import BRANCHES, Assay
 from plasticity_lab.assays.copies import Copies, parts_of_copies
 from plasticity_lab.assays.readings import own_columns, values_of
 from plasticity_lab.assays.source import ASSAY, LEARNED_WITH, LEARNER, FromStore, kept_of
+from plasticity_lab.assays.step import loss_of
 from plasticity_lab.assays.trial import Setup
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
 from plasticity_lab.component import setting, with_settings
+from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records import rows
 from plasticity_lab.records.bulk import Bulk
@@ -39,7 +42,7 @@ COLUMNS = (*(Column(each, each.name, {"epoch": "mean"}) for each in _TRAINED), *
 
 
 def summarise(table: Any) -> dict[str, float | None]:
-    """The mean of each column over the tasks for which it is defined."""
+    """The mean of each column over the tasks with a value."""
     are_tasks = table["kind"].to_numpy() == "task"
     found: dict[str, float | None] = {}
     for column in _TASKS:
@@ -87,9 +90,7 @@ class Trials:
 
     def task(self, position: int) -> Trial:
         """The trial at that position."""
-        return Trial(
-            position, {}, self.kept[position], self.assay.measured_after(), position * self.assay.steps
-        )
+        return Trial(position, {}, self.kept[position], self.assay.measured_after(), position * self.assay.steps)
 
 
 class TrialLearner:
@@ -101,6 +102,16 @@ class TrialLearner:
         self.setup, self.resource, self.sources, self.kept = setup, resource, list(sources), list(tasks)
         self.copies: Copies | None = None
         self.size, self.saved = setup.model.size, dict[str, Any]()
+
+    @property
+    def network(self) -> PackedNetwork:
+        """The copies' network."""
+        assert self.copies is not None
+        return self.copies.network
+
+    def view(self, task: Trial) -> View:
+        """The view of the copies, without a probe."""
+        return self.network.view(loss_of(self.setup.model, self.network.body), {})
 
     def begin(self, task: Trial, fresh: bool) -> None:
         """Reads the weights of the kept task, and makes the copies."""
@@ -184,7 +195,7 @@ class TriesAssay(Agent[Benchmark[Any], Resource, TrialLearner]):
         return {}
 
     def setup(self, parts: Parts[Any], resource: Resource, device: torch.device, compiled: bool) -> Setup:
-        """The parts of the trials: those of the runs, with their own agent."""
+        """The trials' parts: the components of the runs, with their own agent."""
         return Setup(parts.one(ASSAY, Assay), of_runs(parts), parts.one(LEARNER, Agent), resource, device, compiled)
 
     def model(self, parts: Parts[Any], resource: Resource) -> Model:

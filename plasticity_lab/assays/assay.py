@@ -32,7 +32,7 @@ class Problem:
     rows (rows, D): inputs of the network as floats, or the pixels of images as bytes, which `Given.pixels` scales.
     at (C, N): the row of each example. labels (C, N): the class of each, for the cross-entropy; None for the squared
     error. targets (C, N, O): the wanted outputs, joined; None for the cross-entropy.
-    test_at, test_labels (C, M): test examples, whose rows are `test_rows`; None if the assay has no test.
+    test_rows, test_at, test_labels (C, M): the same of the test examples; None if the assay has no test.
     """
 
     rows: Tensor
@@ -48,11 +48,11 @@ class Problem:
 class Given:
     """The material of an assay's problem: K runs at the end of a task, and the C copies of their networks.
 
-    parts: the components of the K runs. agent: the agent that trained them. resource: of the benchmark. position: the
-    task that has ended. seeds (K·R): a seed for each run and repetition. model: the functions of the C copies.
-    parameters, shape: of the C copies before training, and the settings of their activations. scaled: rows → inputs as
-    floats. probe: inputs that the run has kept, name → (K, P, D); empty if it kept none. later: the parameters of the
-    K runs at the end of the next kept task, name → (K, ...); None without one. body: the environment of the task.
+    parts: the components of the K runs. resource: the benchmark's. position: the task that has ended. seeds (K·R): a
+    seed for each run and repetition. model: the functions of the C copies. parameters, shape: the parameters of the C
+    copies before training, and the settings of their activations. pixels: the scaling of images; None for other inputs.
+    probe: inputs that the runs have kept, name → (K, P, D); empty if they kept none. later: the parameters of the K
+    runs at the end of the next kept task, name → (K, ...); None without one. body: the environment of the task.
     """
 
     parts: Parts[Any]
@@ -145,19 +145,21 @@ class Assay(Component):
     objects_to = frozenset({"benchmark", "agent"})
 
     def objection(self, others: Others) -> str | None:
-        """It needs labelled images if it has labels; else inputs, which the agent must show."""
+        """It needs labelled images if it has labels; other assays need inputs, which the agent must show."""
         benchmark, agent = others.one("benchmark", Benchmark), others.one("agent", Agent)
         labelled = isinstance(benchmark, LabelledBenchmark)
         if self.of_classes and not labelled:
             return "it needs labelled images; assay=teacher and assay=paired_offset need only inputs"
         if self.of_classes and labelled and benchmark.predicts_numbers:
-            return "it needs classes, and the labels are numbers there; assay=teacher and paired_offset need only inputs"
+            return (
+                "it needs classes, and the labels are numbers there; assay=teacher and paired_offset need only inputs"
+            )
         if not labelled and (OBSERVED not in agent.provides or HELD_OUT in agent.provides):
             return "the agent keeps none of its inputs with its weights"
         return None
 
     def applies(self, position: int, tasks: int) -> bool:
-        """Whether it can be tried at the end of that task, of so many."""
+        """Whether it can be tried at the end of a task.  tasks: the number of tasks of a run."""
         return True
 
     def problem(self, given: Given) -> Problem:
@@ -177,5 +179,5 @@ class Several(Assay):
 
 
 def joined(outputs: Tensors) -> Tensor:
-    """All outputs of a network as numbers of one example, (C, B, O); names in order."""
+    """All outputs of a network as numbers of one example, (C, B, O), sorted by the outputs' names."""
     return torch.cat([outputs[name].flatten(2) for name in sorted(outputs)], dim=2)

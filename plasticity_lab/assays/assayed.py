@@ -4,6 +4,7 @@ Legend: K runs.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.agent import Learner, State
+from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.assays.readings import columns_of, values_of, without_values
 from plasticity_lab.assays.trial import Setup
 from plasticity_lab.diagnostics.view import View
@@ -33,6 +35,11 @@ class Assayed:
     def columns(self) -> Sequence[Column]:
         """The columns of all assays."""
         return [column for name, setup in self.setups.items() for column in columns_of(setup.assay, name)]
+
+    @property
+    def network(self) -> PackedNetwork:
+        """The learner's network."""
+        return self.learner.network
 
     def begin(self, task: Task, fresh: bool) -> None:
         """Begins the learner's task."""
@@ -85,8 +92,7 @@ class Assayed:
             return without_values(assay, self.runs, 4)
         copies = setup.begun(position, {name: weights[name] for name in names}, probe)
         copies.measure()
-        after = assay.measured_after()
-        for first, last in zip(after[:-1], after[1:], strict=True):
+        for first, last in pairwise(assay.measured_after()):
             copies.train(last - first)
             copies.measure()
         return values_of(assay, copies.curves, self.runs)

@@ -5,16 +5,16 @@ from dataclasses import replace
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.assays.assay import Assay, Given, Problem
 from plasticity_lab.assays.inputs import SEEN, outputs_on, problem_of_inputs
-from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.benchmarks.benchmark import Benchmark
+from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.component import with_settings
 from plasticity_lab.others import Others
 
 
 @with_settings
 class Cloning(Assay):
-    """The outputs of the run's own network at the end of the next kept task, on inputs that the run has kept: action
-    values of value agents, those of the first critic of SAC, policy and value of PPO; by the mean squared error.
+    """The outputs of the run's own network at the end of the next kept task, on inputs that the run has kept: the
+    action values of value agents, the first critic of SAC, policy and value of PPO; by the mean squared error.
 
     The last kept task has no later network, so that its row is empty.
     """

@@ -31,7 +31,7 @@ Moments = Mapping[str, Tensors]
 
 
 def parts_of_copies(assay: Assay, parts: Parts[Any], seeds: Sequence[int]) -> Parts[Any]:
-    """The components of the copies, from those of K runs.  seeds (K·R): of the fresh networks."""
+    """The components of the copies, from the components of K runs.  seeds (K·R): the fresh networks'."""
     found = repeated(parts, assay.repetitions * len(BRANCHES))
     components, count = dict(found.components), len(found.init_seeds)
     if assay.optimizer == "adam":
@@ -47,9 +47,11 @@ def parts_of_copies(assay: Assay, parts: Parts[Any], seeds: Sequence[int]) -> Pa
 
 
 def repeated(parts: Parts[Any], times: int) -> Parts[Any]:
-    """The components of K runs, each so many times in a row."""
+    """The components of K runs, each repeated `times` times in a row."""
     components = {group: [each for each in own for _ in range(times)] for group, own in parts.components.items()}
-    streams, inits = ([seed for seed in seeds for _ in range(times)] for seeds in (parts.stream_seeds, parts.init_seeds))
+    streams, inits = (
+        [seed for seed in seeds for _ in range(times)] for seeds in (parts.stream_seeds, parts.init_seeds)
+    )
     return replace(parts, components=components, stream_seeds=streams, init_seeds=inits)
 
 
@@ -65,7 +67,7 @@ def seeds_of(assay: Assay, parts: Parts[Any], position: int) -> list[int]:
 class Copies:
     """The copies of the networks of K runs at the end of one task, while they learn.
 
-    parts: of the copies (see `parts_of_copies`). model: of the copies. aged: the parameters of the K runs at the task's
+    parts, model: the copies' (see `parts_of_copies`). aged: the parameters of the K runs at the task's
     end, name → (K, ...). seeds (K·R): see `seeds_of`. moments, counts: the moments of the K runs and their numbers of
     updates since they began, if the aged copies go on with them.
     curves: name → (P, C) float64, measured so far: "loss", "accuracy" of problems with labels, "test_accuracy".
@@ -109,7 +111,7 @@ class Copies:
         self.curves: dict[str, list[np.ndarray]] = {}
 
     def given(self, parts: Parts[Any], resource: Any, position: int, pixels: Pixels | None, **more: Any) -> Given:
-        """The material for the assay's problem.  parts: of the K runs. more: further fields of `Given`."""
+        """The material for the assay's problem.  parts: the K runs'. more: further fields of `Given`."""
         shape = self.network.settings["activation"]
         return Given(
             parts, resource, position, self.seeds, self.model, self.network.parameters, shape, self.assay.repetitions,
@@ -128,7 +130,7 @@ class Copies:
             self.targets = torch.zeros(1, 1, device=self.device)
         else:
             self.targets = problem.targets.flatten(0, 1)
-        self.most = max(np.diff(self.assay.measured_after()))
+        self.most = int(max(np.diff(self.assay.measured_after())))
         shape = self.most, self.copies, self.examples
         self.measured = {"loss": torch.zeros(shape, device=self.device)}
 
@@ -198,7 +200,7 @@ class Copies:
         return {name: self._filled(values) for name, values in tables.items()}
 
     def _corrections(self, steps: int) -> dict[str, Tensor]:
-        """The optimizer's corrections of the next steps; with kept moments those of the aged copies go on."""
+        """The optimizer's corrections of the next steps; the aged copies with kept moments continue their counts."""
         network = self.network
         found = network.corrections(steps)
         if self.model.restarted:  # parameters that a change of the network began again: here they learn as all others

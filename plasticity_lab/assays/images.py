@@ -35,12 +35,12 @@ def for_pairs(given: Given, each: Sequence[np.ndarray]) -> Tensor:
 
 
 def images_drawn(given: Given, there: int, most: int) -> list[np.ndarray]:
-    """For each run and repetition at most so many of a task's images, drawn without repetition."""
+    """For each run and repetition at most `most` of a task's images, drawn without repetition."""
     return [host_stream(seed, "assay images").permutation(there)[:most] for seed in given.seeds]
 
 
 def labelled_problem(given: Given, lessons: Sequence[Lesson], most: int) -> Problem:
-    """At most so many training images of lessons with their labels, and all held-out images as the test."""
+    """At most `most` training images of lessons with their labels, and all held-out images as the test."""
     of_pairs = [lesson for lesson in lessons for _ in range(given.repetitions)]
     images = images_drawn(given, len(lessons[0].images), most)
     labels = [lesson.labels[at] for lesson, at in zip(of_pairs, images, strict=True)]

@@ -22,7 +22,7 @@ SEEN, UNSEEN = "seen", "unseen"
 
 
 def problem_of_inputs(given: Given, kind: str, most: int) -> Problem:
-    """A problem of at most so many inputs, still without targets.
+    """A problem of at most `most` inputs, still without targets.
 
     kind: SEEN, inputs of the task that has ended; UNSEEN, normal numbers, each with the mean and the standard deviation
     of its place in the seen inputs of its run.

@@ -15,7 +15,7 @@ from plasticity_lab.randomness.host import host_stream
 class PairedOffset(Assay):
     """The network's own outputs plus independent normal numbers, the same for both networks of a pair.
 
-    Both begin with the same loss, so that the result is about speed and not about the place where they begin. scale:
+    Both begin with the same loss, so that the result measures speed and not the starting point. scale:
     the standard deviation of the offsets. inputs: as in `Teacher`.
     """
 

@@ -46,14 +46,14 @@ _SHARES: Sequence[tuple[str, str, Better]] = (
 
 
 def columns_of(assay: Assay, name: str) -> list[Column]:
-    """The columns of an assay among those of the run that it is tried on, of rows of tasks.  name: the assay's."""
+    """The columns that an assay adds to the task rows of a run.  name: the assay's."""
     title = name.replace("_", " ").capitalize()
     found = measures_of(assay.of_classes, assay.tests, f"{title}: ")
     return [_column(replace(each, name=prefixed(name, each.name)), f"{name}.{each.name}") for each in found]
 
 
 def own_columns() -> list[Column]:
-    """The columns of an assay's own runs: those of all assays."""
+    """The columns of an assay's own runs, the same for all assays."""
     return [_column(each, each.name) for each in measures_of(of_classes=True, tests=True)]
 
 

@@ -55,7 +55,7 @@ def with_store(resource: Resource, run: Run, store: Store) -> Resource:
 
 @dataclass(frozen=True)
 class Kept:
-    """Weights of K runs at the end of a task: of the network that diagnostics measure.
+    """Weights of K runs at the end of a task, for the network that diagnostics measure.
 
     parameters, probe: name → (K, ...). moments: kind → name → (K, ...), and counts (K), if they were kept.
     """

@@ -6,7 +6,6 @@ all outputs, R rows.
 
 from collections.abc import Callable, Mapping
 
-import torch
 from torch import Tensor
 
 from plasticity_lab.agents.optimizer_step import TrainState, UpdateInputs

@@ -1,4 +1,4 @@
-"""Teacher: can the network still fit the outputs of a random network of its own shape?"""
+"""Teacher: can the network still fit the outputs of a random network of the same shape?"""
 
 from dataclasses import replace
 

@@ -30,7 +30,7 @@ Tensors = Mapping[str, Tensor]
 class Setup:
     """The parts of a trial that are the same for all tasks.
 
-    parts: of the K runs, with their own agent. agent: it.
+    parts: the components of the K runs, with their own agent. agent: that agent.
     """
 
     assay: Assay
@@ -47,7 +47,7 @@ class Setup:
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of the network's parameters, as weights of tasks have them."""
+        """The names of the network's parameters in files of weights."""
         return list(self.model.start(range(len(self.model.activations)), torch.device("cpu")))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Warm start: the network goes on with all images of the set, beside one that begins from scratch."""
+"""Warm start: the network goes on with all images of the set, and another one begins from scratch."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from plasticity_lab.others import Others
 @with_settings
 class WarmStart(Assay):
     """All training images of the set with their true labels, in the pixel order of the task that has ended; the test is
-    on test images (Ash & Adams 2020, Section 2: the gap in test accuracy). examples: at most so many are drawn.
+    on test images (Ash & Adams 2020, Section 2: the gap in test accuracy). examples: the most that are drawn.
     """
 
     steps: int = setting(2000, at_least=1)

@@ -30,7 +30,7 @@ LEFT_OUT = ("agent", "intervention", "perturbation", "target", "diagnostics", AS
 def run_of_assay(store: Store, source: str, asked: Run, name: str, only: Sequence[int] = ()) -> Run:
     """The run that tries an assay on a finished run of a store.
 
-    asked: a run whose command has chosen the assay, with its settings. only: tasks; all kept ones if empty.
+    asked: a run of a command that has chosen the assay. only: the tasks to try; if empty, all kept ones.
     Raises StoreError if the run kept no weights, ConfigError if the assay cannot be tried on it.
     """
     record = read_record(store, source)
@@ -46,7 +46,7 @@ def run_of_assay(store: Store, source: str, asked: Run, name: str, only: Sequenc
     science = {key: value for key, value in found.science.items() if key not in LEFT_OUT}
     targets = {address: target for address, target in found.targets.items() if group_of(address) not in LEFT_OUT}
     moved = {
-        option_of(each) and f"{LEARNED_WITH}.{option_of(each)}" or LEARNED_WITH: found.targets[each]
+        (option_of(each) and f"{LEARNED_WITH}.{option_of(each)}") or LEARNED_WITH: found.targets[each]
         for each in found.addresses("intervention")
     }
     return Run(
@@ -140,7 +140,7 @@ def _check(found: Run, assay: Assay, name: str) -> None:
 def _tasks(
     store: Store, record: Mapping[str, Any], found: Run, assay: Assay, name: str, only: Sequence[int]
 ) -> list[int]:
-    """The positions of the tasks at whose ends the assay is tried."""
+    """The positions of the tasks to try the assay after."""
     run, kept = record["run"], tasks_kept(record)
     if not kept:
         raise StoreError(f"Run {run} has kept no weights of tasks; train it with save_weights=tasks rerun=true.")
@@ -151,7 +151,7 @@ def _tasks(
     if assay.needs_later:
         tasks = [task for task in tasks if task < max(kept)]
     if not tasks:
-        raise StoreError(f"Run {run} has kept no task at whose end assay={name} can be tried.")
+        raise StoreError(f"Run {run} has kept no weights after which assay={name} can be tried.")
     weights = read_task_weights(store, run, tasks[0])
     if assay.moments == "kept" and not weights.moments:
         raise ConfigError(
@@ -164,5 +164,3 @@ def _tasks(
             "them, or it had learned from none yet."
         )
     return tasks
-
-

@@ -27,7 +27,6 @@ from plasticity_lab.environments.environments import Ended, Environments
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Evaluation, Rows
 
-
 ASSAY_ROWS = "rows for assays"
 """Name of the inputs that are kept for assays with the weights of a task's end (`Settings.assay_rows`)."""
 
@@ -170,11 +169,11 @@ class LearnerWithMemory(ActingLearner):
         self.timetable = replace(self.timetable, min_history=self.memory.warm_up(self.agent.min_history))
 
     def kept_inputs(self, most: int) -> dict[str, Tensor]:
-        """Inputs of the network that diagnostics measure, drawn from the memory: ASSAY_ROWS → (K, most, D) floats; {} if
-        it has no step to learn from.
-        """
+        """Inputs of the measured network, drawn from the memory: ASSAY_ROWS → (K, most, D); {} if it is empty."""
         network = self.network
-        batch = self.memory.probe(network.updates, network.device, most) if self.timetable.learns(self.memory.steps) else {}
+        batch = (
+            self.memory.probe(network.updates, network.device, most) if self.timetable.learns(self.memory.steps) else {}
+        )
         return {ASSAY_ROWS: self.inputs_in(batch)} if batch else {}
 
     def inputs_in(self, batch: Mapping[str, Tensor]) -> Tensor:
