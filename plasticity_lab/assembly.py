@@ -15,7 +15,6 @@ from plasticity_lab.agents.observed import Observed
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.assays.assayed import Assayed
 from plasticity_lab.assays.chosen import assays_of
-from plasticity_lab.assays.source import is_of_assay
 from plasticity_lab.assays.trial import Setup
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
 from plasticity_lab.diagnostics.chosen import diagnostics_of
@@ -69,7 +68,7 @@ def looked_at(
     compiled, kernels: as in `assembled`, for assays. Raises ConfigError for columns that do not fit together.
     """
     learner, columns = _observed(runs, resource, learner)
-    assays = {} if is_of_assay(runs[0]) else assays_of(runs[0])
+    assays = {} if runs[0].is_of_assay else assays_of(runs[0])
     if not assays:
         return learner, columns
     parts, agent = parts_of(runs, kernels=kernels), agent_of(runs[0])

@@ -10,6 +10,8 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.named_code import named_by_store
 
 SEEDS = ("seed", "stream_seed", "init_seed")
+LEARNER = "learner"
+"""In the run of an assay (`launch assay`): the address of the agent that trained the run which it is about."""
 JOINED = "+"
 """Joins the names of several options of one group: `intervention=[l2_init,redo]` is l2_init+redo in a record."""
 
@@ -68,6 +70,11 @@ class Run:
         found = self._choice(address)
         found = found[option_of(address)] if option_of(address) else found
         return {key: value for key, value in found.items() if key != "name"}
+
+    @property
+    def is_of_assay(self) -> bool:
+        """Whether it tries an assay on another run."""
+        return LEARNER in self.targets
 
     @property
     def trained_by(self) -> Mapping[str, str]:

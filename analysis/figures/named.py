@@ -5,6 +5,7 @@ The figures in `SHAPES` show activation functions and need no runs.
 
 from collections.abc import Callable
 
+from analysis.figures.assays import assays
 from analysis.figures.atari import atari
 from analysis.figures.curves import curves
 from analysis.figures.cycles import figure_6, figure_f1
@@ -24,6 +25,7 @@ from plasticity_lab.errors import ConfigError
 FIGURES: dict[str, Callable[[Asked], Drawing]] = {
     "curves": curves,
     "atari": atari,
+    "assays": assays,
     "figure1": figure_1,
     **OF_SHOCKS,
     "figure4": figure_4,

@@ -13,6 +13,7 @@ from launch.packs.submissions import submissions_of
 from launch.packs.todo import Outstanding, adopted, how_to_try_again, outstanding, tidied
 from launch.plan.calibration import damaged_calibrations
 from launch.plan.device import most_workers
+from launch.runs.groups import ASSAY
 from launch.runs.settings import store_option
 from launch.tracking.wandb.marks import read_marks
 from launch.wording import counted, flagged, say, some
@@ -121,10 +122,11 @@ def say_of_finished(todo: Outstanding, settings: Settings) -> None:
             f"{counted(len(without_film), 'finished run')} ({some(without_film, 3)}) without a film; rerun=true trains "
             "again, and films games and MuJoCo's bodies."
         )
-    for name, without in todo.without_diagnostics.items():
+    for (group, name), without in todo.without_measures.items():
+        later = " Runs that kept weights of tasks need no training: python -m launch assay." if group == ASSAY else ""
         say(
-            f"{counted(len(without), 'finished run')} ({some(without, 3)}) trained without diagnostics={name}, and "
-            "the records have no columns of it; rerun=true trains them again, to the same other numbers."
+            f"{counted(len(without), 'finished run')} ({some(without, 3)}) trained without {group}={name}, and "
+            f"the records have no columns of it; rerun=true trains them again, to the same other numbers.{later}"
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.progress import reached
-from launch.runs.groups import COMPONENTS, DIAGNOSTICS
+from launch.runs.groups import ASSAY, COMPONENTS, DIAGNOSTICS
 from launch.wording import counted, some
 from plasticity_lab.records.checkpoint import latest_epoch, load_checkpoint
 from plasticity_lab.records.damage import read_undamaged, write_mapping
@@ -195,13 +195,16 @@ def said_of_anew(packs: Collection[Anew], kind: str) -> str:
     )
 
 
-def chosen(run: Run) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Diagnostic → its class and settings; empty for a run of a version without diagnostics."""
-    names = {address: run.name(address) for address in run.addresses(DIAGNOSTICS)}
+def chosen(run: Run, groups: Sequence[str] = (DIAGNOSTICS, ASSAY)) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
+    """(group, option) → its class and settings, for diagnostics and assays that measure the run.
+
+    Empty for a run of a version without the groups, and for a run that itself tries an assay.
+    """
+    addresses = [] if run.is_of_assay else [(group, each) for group in groups for each in run.addresses(group)]
     return {
-        name: (run.targets[address], run.settings(address))
-        for address, name in names.items()
-        if name != COMPONENTS[DIAGNOSTICS].neutral
+        (group, run.name(address)): (run.targets[address], run.settings(address))
+        for group, address in addresses
+        if run.name(address) != COMPONENTS[group].neutral
     }
 
 
@@ -209,6 +212,6 @@ def _said_of_other_diagnostics(runs: int) -> str:
     """A sentence about runs that go on with other diagnostics.  runs: their number."""
     goes, those = ("goes", "has") if runs == 1 else ("go", "have")
     return (
-        f"{counted(runs, 'run')} begun with other diagnostics than the current diagnostics= {goes} on with those, and "
+        f"{counted(runs, 'run')} begun with other diagnostics or assays than now {goes} on with those, and "
         f"{those} no columns of the others; rerun=true trains again."
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from launch.packs.begun_otherwise import chosen
 from launch.packs.endings import Ending, end_unheld, ending_of
 from launch.packs.lease_files import LeaseFiles, ended
+from launch.runs.groups import DIAGNOSTICS
 from launch.wording import counted
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import DamagedFile
@@ -28,19 +29,19 @@ class Outstanding:
     """The runs of a sweep, sorted.
 
     index: the index that read their records. finished: ids of runs with a finished record. renamed: finished runs that
-    the command requests under a new name. without_weights: finished runs that kept no weights. without_diagnostics:
-    diagnostic → finished runs that were trained without it. edited: a user's class → finished runs that another version
-    of its code trained. left: the runs to train. given_up: run → how often it has failed, for runs that failed too
-    often. widest: run → the largest allowed number of runs in its pack, for runs that failed. packs: pack → the
-    finished runs that it recorded. recorded: the packs that have recorded all of their runs. corrupt: the damage of
-    records, metrics or weights; their runs are in `left`.
+    the command requests under a new name. without_weights: finished runs that kept no weights. without_measures: a
+    diagnostic or an assay, (group, option) → finished runs without its results. edited: a user's class → finished runs
+    that another version of its code trained. left: the runs to train. given_up: run → how often it has failed, for runs
+    that failed too often. widest: run → the largest allowed number of runs in its pack, for runs that failed. packs:
+    pack → the finished runs that it recorded. recorded: the packs that have recorded all of their runs. corrupt: the
+    damage of records, metrics or weights; their runs are in `left`.
     """
 
     index: RunIndex
     finished: list[str] = field(default_factory=list)
     renamed: list[Run] = field(default_factory=list)
     without_weights: list[str] = field(default_factory=list)
-    without_diagnostics: dict[str, list[str]] = field(default_factory=dict)
+    without_measures: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     edited: dict[str, list[str]] = field(default_factory=dict)
     left: list[Run] = field(default_factory=list)
     given_up: dict[str, int] = field(default_factory=dict)
@@ -102,7 +103,7 @@ def _outcome(index: RunIndex, run: Run, classes: str, todo: Outstanding) -> Outc
 
 
 def _compare_with_record(store: Store, run: Run, todo: Outstanding) -> None:
-    """Adds a finished run to `edited` if other code trained it, to `without_diagnostics` if it lacks some of them."""
+    """Adds a finished run to `edited` if other code trained it, to `without_measures` if it lacks some of them."""
     digests, asked = digests_of_classes(run.trained_by), chosen(run)
     record = read_record(store, run.id) if digests or asked else None
     if record is None:
@@ -111,9 +112,10 @@ def _compare_with_record(store: Store, run: Run, todo: Outstanding) -> None:
     for target, digest in digests.items():
         if not same_code(trained_by.get(target, digest), digest):
             todo.edited.setdefault(target, []).append(run.id)
-    for name in asked:
-        if name not in record["diagnostics"]:
-            todo.without_diagnostics.setdefault(name, []).append(run.id)
+    for group, name in asked:
+        known = name in record["diagnostics"] if group == DIAGNOSTICS else f"{name}_loss_gap" in record["summary"]
+        if not known:
+            todo.without_measures.setdefault((group, name), []).append(run.id)
 
 
 def _check_classes(store: Store, run: Run) -> None:

@@ -53,7 +53,7 @@ AUTO = {name: group.auto for name, group in COMPONENTS.items() if group.auto is 
 """Groups with the choice `auto` → the key of the benchmark's file that gives its meaning."""
 SCIENCE = [name for name, group in COMPONENTS.items() if group.science]
 """The groups that can change a run's numbers."""
-DIAGNOSTICS = "diagnostics"
+DIAGNOSTICS, ASSAY = "diagnostics", "assay"
 
 
 class Extras(Strict):

@@ -23,7 +23,7 @@ from plasticity_lab.agents.update import of_kernels
 from plasticity_lab.assays.assay import BRANCHES, Assay
 from plasticity_lab.assays.copies import Copies, parts_of_copies
 from plasticity_lab.assays.readings import own_columns, values_of
-from plasticity_lab.assays.source import ASSAY, LEARNED_WITH, LEARNER, FromStore, kept_of
+from plasticity_lab.assays.source import ASSAY, LEARNED_WITH, FromStore, kept_of
 from plasticity_lab.assays.step import loss_of
 from plasticity_lab.assays.trial import Setup
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
@@ -34,6 +34,7 @@ from plasticity_lab.records import rows
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.measures import Column, Measure, Measures, mean
 from plasticity_lab.records.rows import Evaluation, Position, Rows
+from plasticity_lab.run import LEARNER
 
 BYTES_A_PARAMETER = 20
 _TASKS = own_columns()
@@ -176,7 +177,8 @@ class TrialLearner:
 class TriesAssay(Agent[Benchmark[Any], Resource, TrialLearner]):
     """Tries the run's assay on a finished run at the ends of its kept tasks.
 
-    of: the id of that run. tasks: the positions of the tasks.
+    of: the id of that run. tasks: the positions of the tasks. learned: the structure of its agent and its intervention,
+    as JSON: runs share a pack, and packs share compiled functions, only if it is the same.
     """
 
     measures = MEASURES
@@ -184,6 +186,7 @@ class TriesAssay(Agent[Benchmark[Any], Resource, TrialLearner]):
 
     of: str = setting("")
     tasks: list = setting(None)
+    learned: str = setting("")
 
     @classmethod
     def run_axis_settings(cls) -> list[str]:

@@ -17,8 +17,8 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.records.weights import TaskWeights, read_task_weights
 from plasticity_lab.run import Run
 
-LEARNER, LEARNED_WITH = "learner", "learned_with"
-"""Addresses in the run of an assay: the agent and the intervention of the run that it is about."""
+LEARNED_WITH = "learned_with"
+"""In the run of an assay: the address of the intervention of the run that it is about."""
 ASSAY = "assay"
 
 
@@ -40,17 +40,12 @@ class FromStore:
         return self.own.packages
 
 
-def is_of_assay(run: Run) -> bool:
-    """Whether a run tries an assay on another run."""
-    return LEARNER in run.targets
-
-
 def with_store(resource: Resource, run: Run, store: Store) -> Resource:
     """The resource of a run; for the run of an assay with the store of the run that it is about.
 
     store: the folder with the records of the assay's own runs, in the store of the others (`Store.assays`).
     """
-    return FromStore(resource, Store(store.root.parent)) if is_of_assay(run) else resource
+    return FromStore(resource, Store(store.root.parent)) if run.is_of_assay else resource
 
 
 @dataclass(frozen=True)

@@ -58,10 +58,10 @@ def test_a_finished_run_is_not_trained_again_for_one_until_a_rerun_asks_for_it(s
     (run,) = runs_of("seed=0", SEEN)
     assert read_record(store, run.id)["diagnostics"] == []
     found = outstanding(store, [run], rerun=False, retries=2)
-    assert (found.left, found.without_diagnostics) == ([], {"dead_units": [run.id]})
+    assert (found.left, found.without_measures) == ([], {("diagnostics", "dead_units"): [run.id]})
     trained(store, "seed=0", SEEN, "rerun=true")
     assert read_record(store, run.id)["diagnostics"] == ["dead_units"]
-    assert outstanding(store, [run], rerun=False, retries=2).without_diagnostics == {}
+    assert outstanding(store, [run], rerun=False, retries=2).without_measures == {}
     assert outstanding(store, runs_of("seed=0"), rerun=False, retries=2).left == [], "one too many is no lack"
     after = all_kept(store, [run])[run.id]
     old = before[run.id].summary
