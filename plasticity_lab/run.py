@@ -10,8 +10,9 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.named_code import named_by_store
 
 SEEDS = ("seed", "stream_seed", "init_seed")
-LEARNER = "learner"
-"""In the run of an assay (`launch assay`): the address of the agent that trained the run which it is about."""
+ASSAY, LEARNER = "assay", "learner"
+"""The group of assays; and in the run of an assay (`launch assay`) the address of the agent that trained the run which
+it is about."""
 JOINED = "+"
 """Joins the names of several options of one group: `intervention=[l2_init,redo]` is l2_init+redo in a record."""
 

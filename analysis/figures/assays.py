@@ -25,7 +25,7 @@ def assays(asked: Asked) -> Drawing:
     having = [row for row in asked.rows if assays_of(row)]
     if not having:
         raise ConfigError(
-            "No run has the results of an assay; `python -m launch assay assay=fresh_labels` tries one on finished runs "
+            "No run has results of an assay; `python -m launch assay assay=fresh_labels` tries one on finished runs "
             "that kept weights of tasks."
         )
     found = groups(HEADLINE, having)

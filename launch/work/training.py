@@ -19,6 +19,7 @@ from launch.work.recording import Trained, end_pack, leave_records, pack_facts
 from launch.work.replay_memory import ReplayMemory
 from plasticity_lab.agents.acting.learner import ActingLearner, LearnerWithMemory
 from plasticity_lab.agents.agent import Learner, Task
+from plasticity_lab.assays.source import moments_to_keep
 from plasticity_lab.assembly import agent_of, assembled, looked_at
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.diagnostics.view import HELD_OUT, OBSERVED
@@ -214,7 +215,7 @@ class Session:
             probe = learner.view(task).probe
             if settings.assay_rows and isinstance(self.learner, LearnerWithMemory):
                 probe = {**probe, **self.learner.kept_inputs(settings.assay_rows)}
-        moments = self.learner.network.kept_moments() if settings.save_moments else {}
+        moments = moments_to_keep(self.learner.network) if settings.save_moments else {}
         shared = {name: value for name, value in probe.items() if value.dim() < 2}
         of_runs = {name: value for name, value in probe.items() if value.dim() >= 2}
         weights = TaskWeights(learner.weights(), of_runs, shared, moments)

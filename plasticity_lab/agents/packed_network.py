@@ -259,11 +259,6 @@ class PackedNetwork:
         """The parameters on the host, name → (K, ...)."""
         return {name: value.detach().cpu() for name, value in self.parameters.items()}
 
-    def kept_moments(self) -> dict[str, Tensor]:
-        """The moments on the host, "<moment> <parameter>" → (K, ...), and their number of "updates", (K,)."""
-        found = {f"{kind} {name}": value.cpu() for kind, of in self.moments.items() for name, value in of.items()}
-        return {**found, "updates": torch.full((len(self.seeds),), self._counts.shared)}
-
     def _restart_moments(self) -> None:
         """Resets the moments of active parameters to their initial values; moments of idle environments stay."""
         parameters, moments, *_ = self.train_state

@@ -23,7 +23,7 @@ from plasticity_lab.agents.update import of_kernels
 from plasticity_lab.assays.assay import BRANCHES, Assay
 from plasticity_lab.assays.copies import Copies, parts_of_copies
 from plasticity_lab.assays.readings import own_columns, values_of
-from plasticity_lab.assays.source import ASSAY, LEARNED_WITH, FromStore, kept_of
+from plasticity_lab.assays.source import LEARNED_WITH, FromStore, kept_of
 from plasticity_lab.assays.step import loss_of
 from plasticity_lab.assays.trial import Setup
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
@@ -34,7 +34,7 @@ from plasticity_lab.records import rows
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.measures import Column, Measure, Measures, mean
 from plasticity_lab.records.rows import Evaluation, Position, Rows
-from plasticity_lab.run import LEARNER
+from plasticity_lab.run import ASSAY, LEARNER
 
 BYTES_A_PARAMETER = 20
 _TASKS = own_columns()

@@ -2,8 +2,7 @@
 
 from plasticity_lab.assays.assay import Assay, Several
 from plasticity_lab.assays.none import NoAssay
-from plasticity_lab.assays.source import ASSAY
-from plasticity_lab.run import Run
+from plasticity_lab.run import ASSAY, Run
 
 
 def assays_of(run: Run) -> dict[str, Assay]:

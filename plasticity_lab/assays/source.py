@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.agents.acting.learner import ASSAY_ROWS
+from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.store import Store
@@ -19,7 +20,6 @@ from plasticity_lab.run import Run
 
 LEARNED_WITH = "learned_with"
 """In the run of an assay: the address of the intervention of the run that it is about."""
-ASSAY = "assay"
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,12 @@ def kept_of(store: Store, runs: Sequence[str], position: int, names: Sequence[st
         probe["x"] = probe[ASSAY_ROWS]
     moments, counts = moments_of(each, names)
     return Kept(parameters, probe, moments, counts)
+
+
+def moments_to_keep(network: PackedNetwork) -> dict[str, Tensor]:
+    """The moments on the host, "<moment> <parameter>" → (K, ...), and their number of "updates", (K,)."""
+    found = {f"{kind} {name}": value.cpu() for kind, of in network.moments.items() for name, value in of.items()}
+    return {**found, "updates": torch.full((len(network.seeds),), network.state()["updates"])}
 
 
 def moments_of(each: Sequence[TaskWeights], names: Sequence[str]) -> tuple[dict[str, dict[str, Tensor]], list[int]]:

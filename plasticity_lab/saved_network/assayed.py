@@ -7,7 +7,7 @@ from plasticity_lab.agents.agent import Agent
 from plasticity_lab.assays.agent import TriesAssay
 from plasticity_lab.assays.assay import Assay
 from plasticity_lab.assays.readings import UNDEFINED, columns_of
-from plasticity_lab.assays.source import ASSAY, LEARNED_WITH
+from plasticity_lab.assays.source import LEARNED_WITH
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.component import Component
 from plasticity_lab.errors import ConfigError, StoreError
@@ -20,7 +20,7 @@ from plasticity_lab.records.record_facts import FINISHED
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import run_of
 from plasticity_lab.records.weights import read_task_weights, tasks_kept
-from plasticity_lab.run import LEARNER, Run, group_of, option_of
+from plasticity_lab.run import ASSAY, LEARNER, Run, group_of, option_of
 from plasticity_lab.saved_network.observing import Observed, add_columns
 
 LEFT_OUT = ("agent", "intervention", "perturbation", "target", "diagnostics", ASSAY)

@@ -28,7 +28,7 @@ def test_they_are_no_part_of_a_runs_id_and_of_no_graph():
     assert plain.id == seen.id
     assert plain.science == seen.science
     assert plain.trained_by == seen.trained_by
-    assert seen.besides == {"diagnostics": {"name": "dead_units", "every": 3}}
+    assert seen.besides == {"diagnostics": {"name": "dead_units", "every": 3}, "assay": {"name": "none"}}
     assert plain.structure() != seen.structure(), "a pack is looked at as a whole"
     assert parts_of([plain]).structure == parts_of([seen]).structure, "compiled graphs serve both"
 
