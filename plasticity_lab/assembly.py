@@ -14,6 +14,7 @@ from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.agents.observed import Observed
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.assays.assayed import Assayed
+from plasticity_lab.assays.cost import with_trials
 from plasticity_lab.assays.chosen import assays_of
 from plasticity_lab.assays.trial import Setup
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
@@ -92,12 +93,17 @@ COPIES = 3
 
 
 def cost_of(run: Run, resource: Resource) -> Cost:
-    """The cost of a run, with the passes, the memory and the numbers of its diagnostics."""
+    """The cost of a run, with the passes, the memory and the numbers of its diagnostics and assays."""
     agent, parts = agent_of(run), parts_of([run])
     cost, diagnostics = agent.cost(parts, resource), diagnostics_of(run)
-    if not diagnostics:
+    assays = {} if run.is_of_assay else assays_of(run)
+    if not diagnostics and not assays:
         return cost
     model = agent.model(parts, resource)
+    for assay in assays.values():
+        cost = with_trials(cost, assay, parts, model)
+    if not diagnostics:
+        return cost
     applied = {name: diagnostic for name, diagnostic in diagnostics.items() if diagnostic.applies_to(model)}
     cost = replace(cost, left_out=[name for name in diagnostics if name not in applied])
     if not applied:

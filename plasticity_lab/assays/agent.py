@@ -7,7 +7,6 @@ Legend: K runs, C copies, S steps of a chunk.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,12 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.agents.agent import Agent, State
-from plasticity_lab.agents.cost import Cost, Share
+from plasticity_lab.agents.cost import Cost
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.supervised.score import AT_ONCE
-from plasticity_lab.agents.update import of_kernels
 from plasticity_lab.assays.assay import BRANCHES, Assay
-from plasticity_lab.assays.copies import Copies, parts_of_copies
+from plasticity_lab.assays.copies import Copies
+from plasticity_lab.assays.cost import cost_of_trials
 from plasticity_lab.assays.readings import own_columns, values_of
 from plasticity_lab.assays.source import LEARNED_WITH, FromStore, kept_of
 from plasticity_lab.assays.step import loss_of
@@ -36,7 +34,6 @@ from plasticity_lab.records.measures import Column, Measure, Measures, mean
 from plasticity_lab.records.rows import Evaluation, Position, Rows
 from plasticity_lab.run import ASSAY, LEARNER
 
-BYTES_A_PARAMETER = 20
 _TASKS = own_columns()
 _TRAINED = [Measure(f"{branch}_train_loss", f"Loss of the steps, {branch}", better="less") for branch in BRANCHES]
 COLUMNS = (*(Column(each, each.name, {"epoch": "mean"}) for each in _TRAINED), *_TASKS)
@@ -224,34 +221,3 @@ class TriesAssay(Agent[Benchmark[Any], Resource, TrialLearner]):
 def of_runs(parts: Parts[Any]) -> Parts[Any]:
     """The components of the runs that an assay is about, with their own agent and intervention."""
     return parts.having("agent", parts.components[LEARNER]).having("intervention", parts.components[LEARNED_WITH])
-
-
-def cost_of_trials(assay: Assay, parts: Parts[Any], model: Model, trials: int) -> Cost:
-    """Steps, operations and bytes of the trials on one run. An update trains all of its copies."""
-    copies = assay.repetitions * len(BRANCHES)
-    of_copies = parts_of_copies(assay, parts, [0] * (len(parts.init_seeds) * assay.repetitions))
-    work, between = model.work(), sum(prod(unit.produced) for unit in model.units)
-    inputs = prod(model.inputs[model.only_body])
-    passes = trials * (assay.points + 1) * -(-assay.examples // AT_ONCE)
-    flops = 6 * work * assay.batch_size + of_copies.operations(model.size, 2 * work * assay.batch_size)
-    return Cost(
-        length=trials * assay.steps,
-        unit="steps",
-        updates=trials * assay.steps,
-        flops=copies * flops,
-        memory=(
-            Share(
-                copies * (BYTES_A_PARAMETER + 4 * of_copies.copies) * model.size,
-                f"{copies} copies of the {model.size:,} parameters of its network",
-                "fewer assay.repetitions",
-            ),
-            Share(4 * copies * (2 * AT_ONCE * (inputs + between) + assay.examples), "examples", "fewer assay.examples"),
-        ),
-        speed="convolving" if any(unit.kind == "channel" for unit in model.units) else "dense",
-        rows=2 * trials,
-        epochs=trials,
-        parameters=0,
-        forwards=copies * passes,
-        forward_flops=2 * AT_ONCE * work,
-        **of_kernels(of_copies, [model]),
-    )
