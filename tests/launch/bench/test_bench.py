@@ -24,7 +24,13 @@ TOLERANCE = {"mlp": 2e-5, "cnn": 1e-3, "vit": 1e-4}
 """Of the losses of two dozen steps in float32 that add in different orders. Those of the CNN hardly fall in so few
 steps, and Adam divides gradients that are nearly zero by their own size."""
 ALIKE = [("mlp", activation, False) for activation in sorted(set(ACTIVATIONS) - {"rrelu"})]
-ALIKE += [("mlp", "prelu", True), ("cnn", "relu", False), ("cnn", "prelu", True), ("cnn", "tanh", False), ("vit", "gelu", False)]
+ALIKE += [
+    ("mlp", "prelu", True),
+    ("cnn", "relu", False),
+    ("cnn", "prelu", True),
+    ("cnn", "tanh", False),
+    ("vit", "gelu", False),
+]
 ALIKE_IN_JAX = [("mlp", "relu", False), ("mlp", "prelu", True), ("cnn", "prelu", True), ("cnn", "swish", False)]
 NAMES_BLOCKED = "hydra,omegaconf,pyarrow,pydantic,rich,scipy,sklearn,jax"
 
