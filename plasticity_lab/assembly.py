@@ -14,8 +14,8 @@ from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.agents.observed import Observed
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.assays.assayed import Assayed
-from plasticity_lab.assays.cost import with_trials
 from plasticity_lab.assays.chosen import assays_of
+from plasticity_lab.assays.cost import with_trials
 from plasticity_lab.assays.trial import Setup
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
 from plasticity_lab.diagnostics.chosen import diagnostics_of

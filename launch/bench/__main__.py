@@ -20,7 +20,7 @@ from typing import Any
 
 from launch.bench.choices import BODIES, DEFAULTS, MODES, PARTS, VALUE_NETWORKS, Choices, kind
 from launch.plan.device import devices, kind_of, not_compiled_here
-from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS, INTERVENTIONS, SETTINGS
+from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS, INTERVENTIONS, SETTINGS, USUAL
 from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.provenance import provenance
 
@@ -94,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
 
     first = "; the others are compared with the first"
     parser.add_argument("--quick", action="store_true", help="a few seconds: eager, short; numbers mean little")
-    add_names("--networks", SETTINGS, default=list(SETTINGS))
+    add_names("--networks", SETTINGS, default=USUAL)
     add_names("--activations", ACTIVATIONS, first, ["relu", "rrelu", "prelu", "swish"])
     add_names("--interventions", INTERVENTIONS, first, list(INTERVENTIONS))
     widths = "widths of packs, such as 1,4,8; by default suitable ones for the network"

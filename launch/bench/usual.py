@@ -8,13 +8,16 @@ the device. The limits are operations and memory bandwidth, and the time of a ru
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
+from launch.bench.plain_vit import PlainViT
 from plasticity_lab.agents.supervised.workload import L2_INIT, LEARNING_RATE, WHITE, Data, Workload
+from plasticity_lab.agents.supervised.workload_settings import SETTINGS
 
 MODULES = {
     "relu": nn.ReLU,
@@ -50,7 +53,7 @@ def cnn(activation: nn.Module, classes: int) -> nn.Sequential:
     )
 
 
-NETWORKS = {"mlp": mlp, "cnn": cnn}
+NETWORKS = {"mlp": mlp, "cnn": cnn, "vit": partial(PlainViT, **SETTINGS["vit"].options)}
 
 
 class Usual:
@@ -62,7 +65,7 @@ class Usual:
         self.model = NETWORKS[workload.network](MODULES[workload.activation](), setting.classes)
         load_start(self.model, data)
         self.model.to(device)
-        shape = (-1, *setting.image) if workload.network == "cnn" else (-1, data.images.shape[2])
+        shape = (-1, data.images.shape[2]) if workload.network == "mlp" else (-1, *setting.image)
         self.images = (data.images[0].float() / WHITE).reshape(shape).to(device)
         self.labels = data.labels[0].to(device)
         self.batches = torch.from_numpy(data.batches[0]).to(device)
@@ -102,6 +105,8 @@ def load_start(model: nn.Module, data: Data) -> None:
         for (weight, bias), module in zip(data.layers.values(), modules, strict=True):
             module.weight.copy_(weight[0].T.reshape(module.weight.shape))
             module.bias.copy_(bias[0])
+        if data.tokens is not None:
+            model.get_parameter("tokens").copy_(data.tokens[0])
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,14 @@ class Site:
     learned: the learnable values of this layer, name → (K, n), as `learnable` declares them.
     uniform: a number in [0, 1) for each element of the input, like the input; None in evaluation, and for activations
         that are not randomised.
+    kernels: whether our kernels compute the network and the input is the rows of its tokens, which are next to each
+        other in memory: a kernel of the activation's own then pays.
     """
 
     shape: Mapping[str, Tensor]
     learned: Mapping[str, Tensor]
     uniform: Tensor | None = None
+    kernels: bool = False
 
 
 @dataclass(frozen=True)

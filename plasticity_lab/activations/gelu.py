@@ -7,6 +7,7 @@ from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site, along_run_axis
 from plasticity_lab.component import check
+from plasticity_lab.kernels.layers import gelu as by_kernel
 from plasticity_lab.stacking.elementary import gelu
 
 FORMS = ("scale_input", "gate")
@@ -34,4 +35,5 @@ class GELU(Activation):
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → like x.  torch's own gelu (the exact one) does not depend on the place in the tensor."""
         beta = along_run_axis(site.shape["beta"], x)
-        return gelu(beta * x) if self.form == "scale_input" else gelu(beta * x) / beta
+        value = by_kernel(x, site.shape["beta"]) if site.kernels else gelu(beta * x)
+        return value if self.form == "scale_input" else value / beta

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.interventions.now import State, Tensors
+from plasticity_lab.networks.layer_kinds import hidden_layers
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.units import real_columns
 from plasticity_lab.stacking.optimizer import Optimizer
@@ -158,6 +159,7 @@ def _rule_inputs(
         lambda base: _plain_step(model, base, train, learned, inputs, ages),
         inputs.settings.get(OF_RULE, {}).get("keys"),
         inputs.count,
+        hidden_layers(model.design),
     )
 
 

@@ -49,7 +49,7 @@ def cost_of_trials(assay: Assay, parts: Parts[Any], model: Model, trials: int) -
 
 
 def with_trials(cost: Cost, assay: Assay, parts: Parts[Any], model: Model) -> Cost:
-    """The cost of a run with an assay that is tried while it trains: trials count as passes without a step of the run."""
+    """The cost of a run with an assay that is tried while it trains: trials count as passes without a step."""
     tasks = parts.benchmark.tasks
     tried = [task for task in range(tasks) if not (task + 1) % assay.every and assay.applies(task, tasks)]
     own = cost_of_trials(assay, parts, model, len(tried))

@@ -174,6 +174,54 @@ def layer_norm(x_KRC: Tensor, scale_K1C: Tensor, shift_K1C: Tensor, epsilon: flo
     return _LayerNorm.apply(x_KRC.contiguous(), scale_K1C, shift_K1C, epsilon)[0]
 
 
+class _Attention(torch.autograd.Function):
+    @staticmethod
+    def forward(queries: Tensor, keys: Tensor, values: Tensor, tokens: int, heads: int) -> Tensor:
+        return torch.ops.plasticity_lab.attention(queries, keys, values, tokens, heads)
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        *tables, context.tokens, context.heads = inputs
+        context.save_for_backward(*tables)
+
+    @staticmethod
+    def backward(context: Any, delta: Tensor) -> tuple[Tensor | None, ...]:
+        of_inputs = torch.ops.plasticity_lab.attention_inputs
+        return *of_inputs(delta.contiguous(), *context.saved_tensors, context.tokens, context.heads), None, None
+
+
+def attention(queries_KRD: Tensor, keys_KRD: Tensor, values_KRD: Tensor, tokens: int, heads: int) -> Tensor:
+    """For each example and head softmax(Q Kᵀ / √d) V, the heads next to each other, (K, R, D).
+
+    tokens: rows of an example, which are next to each other. heads: D is d numbers for each.
+    """
+    return _Attention.apply(queries_KRD, keys_KRD, values_KRD, tokens, heads)
+
+
+class _Gelu(torch.autograd.Function):
+    @staticmethod
+    def forward(x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
+        return torch.ops.plasticity_lab.gelu(x, beta)
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
+        context.mark_non_differentiable(output[1])
+        context.save_for_backward(inputs[1], output[1])
+
+    @staticmethod
+    def backward(context: Any, delta: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+        beta, slope = context.saved_tensors
+        return delta * slope * beta.view(-1, *[1] * (slope.dim() - 1)), None
+
+
+def gelu(x: Tensor, beta_K: Tensor) -> Tensor:
+    """GELU at βx, like x (K, *): the bits and the gradient of `stacking.elementary.gelu` in compiled code.
+
+    There is no gradient by β.
+    """
+    return _Gelu.apply(x, beta_K)[0]
+
+
 def _linear_weight(x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
     runs, inputs, outputs = x.shape[0], x.shape[2], delta.shape[2]
     return x.new_empty(runs, inputs, outputs), x.new_empty(runs, 1, outputs)
@@ -224,6 +272,9 @@ RESULTS: dict[str, Callable[..., Any]] = {
     "batch_norm_inputs": lambda delta, x, *_: _batch_norm(x),
     "layer_norm": lambda x, *_: _layer_norm(x),
     "layer_norm_inputs": lambda delta, x, *_: _batch_norm(x),
+    "attention": lambda queries, *_: torch.empty_like(queries),
+    "attention_inputs": lambda delta, *tables: tuple(map(torch.empty_like, tables[:3])),
+    "gelu": lambda x, _: (torch.empty_like(x), torch.empty_like(x)),
     "softmax_input": lambda delta, shares, of_columns: torch.empty_like(shares),
 }
 """Operator → a function with the operator's arguments that returns empty tensors of the shapes of its results."""

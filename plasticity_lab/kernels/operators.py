@@ -60,6 +60,12 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
         "layer_norm_inputs(Tensor delta, Tensor x, Tensor scale, Tensor mean, Tensor variance, float epsilon)"
         " -> (Tensor, Tensor, Tensor)": SAME_LAYOUT,
     },
+    "attention": {
+        "attention(Tensor queries, Tensor keys, Tensor values, int tokens, int heads) -> Tensor": SAME_LAYOUT,
+        "attention_inputs(Tensor delta, Tensor queries, Tensor keys, Tensor values, int tokens, int heads)"
+        " -> (Tensor, Tensor, Tensor)": SAME_LAYOUT,
+    },
+    "gelu": {"gelu(Tensor x, Tensor beta) -> (Tensor, Tensor)": SAME_LAYOUT},
     "pixels": {"reordered(Tensor images, Tensor order, Tensor(a!) to) -> ()": ANY_LAYOUT},
 }
 """Part, a .cpp file of this folder → the schemas of its operators. An optimizer's step is called as its part."""

@@ -10,7 +10,17 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.kernels import build, operators
-from plasticity_lab.kernels.layers import batch_norm, conv, layer_norm, linear, pool, softmax, tell_shapes
+from plasticity_lab.kernels.layers import (
+    attention,
+    batch_norm,
+    conv,
+    gelu,
+    layer_norm,
+    linear,
+    pool,
+    softmax,
+    tell_shapes,
+)
 
 Tensors = Mapping[str, Tensor]
 
@@ -72,6 +82,6 @@ def _define() -> None:
     operators.define()
     # Dynamo would trace into the functions and, in torch 2.13, forget their backward under torch.func.grad. Declared
     # here and not next to the functions: the call imports all of torch.compile.
-    for function in (linear, conv, pool, softmax, batch_norm, layer_norm):
+    for function in (linear, conv, pool, softmax, batch_norm, layer_norm, attention, gelu):
         torch.compiler.allow_in_graph(function)
     tell_shapes()

@@ -16,15 +16,16 @@ from torch.nn.functional import pad
 
 from plasticity_lab.activations.activation import Activation, Site
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.networks.encoder import Encoder
 from plasticity_lab.networks.halves import FROZEN, frozen_of, held_of, moves_of, outputs_of
+from plasticity_lab.networks.layer_kinds import kernel_parts
 from plasticity_lab.networks.network import Design, Layer, Network, Shapes
 from plasticity_lab.networks.noise import TakesNoise, with_noise
 from plasticity_lab.networks.statistics import first_statistics, in_update
+from plasticity_lab.networks.token_rows import examples_first, in_rows
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.batch_normed import Learning
-from plasticity_lab.stacking.conv import StackedConv2d
-from plasticity_lab.stacking.normed import linear_of
 from plasticity_lab.stacking.pixels import of_pixels
 from plasticity_lab.stacking.router import StackedRouter
 
@@ -100,14 +101,8 @@ class Model:
 
     @property
     def kernel_parts(self) -> list[str]:
-        """The parts of our kernels that its layers call (`kernels.operators.PARTS`), if they take long to compile.
-
-        Other parts are compiled when a layer calls them.
-        """
-        layers = [linear_of(layer) for layer in self.design.layers]
-        convolves = any(isinstance(layer, StackedConv2d) and layer.stride == 1 for layer in layers)
-        shares = any(isinstance(layer, StackedRouter) for layer in layers)
-        return [*(["conv"] if convolves else []), "linear", *(["softmax"] if shares else [])]
+        """The parts of our kernels that its layers call, if they take long to compile."""
+        return kernel_parts(self.design.layers)
 
     @property
     def learned_by_activation(self) -> frozenset[str]:
@@ -234,12 +229,13 @@ class Model:
                 own = uniforms[:, first : first + prod(x.shape[1:])].view(last).movedim(-1, 2)
                 taken = max(taken, first + prod(x.shape[1:]))
             learned = self.learned_at(unit.name, parameters if by is None else by)
-            h = unit.experts_first(self.activation(x, Site(shape, learned, own)))
+            rows = in_rows(unit, x) and isinstance(parameters, ThroughKernels)
+            h = unit.experts_first(self.activation(x, Site(shape, learned, own, rows)))
             if by is not None:
                 return h
             if before is not None:
-                before[unit.name] = unit.experts_first(x)
-            hidden[unit.name] = h
+                before[unit.name] = examples_first(unit, unit.experts_first(x))
+            hidden[unit.name] = examples_first(unit, h)
             return h
 
         design = self.design if noise is None else self._with_noise(noise, x_KBD.shape[1], body)

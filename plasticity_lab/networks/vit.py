@@ -11,9 +11,11 @@ from torch import Tensor
 
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.networks.attention import attended
 from plasticity_lab.networks.encoder import Encoder, Maps
 from plasticity_lab.networks.network import NORMS, WITHOUT_GAIN, Activate, Layer, Unit
+from plasticity_lab.stacking.attended import StackedAttended
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.identity import StackedIdentity
 from plasticity_lab.stacking.linear import StackedLinear
@@ -90,7 +92,8 @@ class ViT(Encoder):
         for number, hidden in enumerate(channels, start=1):
             block = f"block{number}."
             layers.append(self.normed(StackedIdentity(f"{block}norm1", self.width, tokens)))
-            layers += [linear(block + name, self.width, self.width) for name in ("query", "key", "value", "attended")]
+            layers += [linear(block + name, self.width, self.width) for name in ("query", "key", "value")]
+            layers.append(StackedAttended(f"{block}attended", self.width, self.width, tokens))
             layers.append(self.normed(StackedIdentity(f"{block}norm2", self.width, tokens)))
             layers.append(linear(f"{block}hidden", self.width, hidden))
             layers.append(linear(f"{block}output", int(hidden * expansion), self.width))
@@ -113,9 +116,13 @@ class ViT(Encoder):
         x_KRD = tokens_KBND.flatten(1, 2)
         for _ in self.widths:
             h_KRD = step(x_KRD)
-            queries, keys, values = (step(h_KRD).unflatten(1, (examples, tokens)) for _ in range(3))
-            x_KRD = x_KRD + step(attended(parameters, queries, keys, values, self.heads).flatten(1, 2))
-            h = step(step(x_KRD)).unflatten(1, (examples, tokens)).transpose(2, 3).unsqueeze(4)
-            h = activate(next(sites), h)
-            x_KRD = x_KRD + step(h.flatten(3).transpose(2, 3).flatten(1, 2))
+            queries, keys, values = (step(h_KRD) for _ in range(3))
+            x_KRD = x_KRD + step(attended(parameters, queries, keys, values, tokens, self.heads))
+            h = step(step(x_KRD))
+            if isinstance(parameters, ThroughKernels):  # in the layout of the products, backward too
+                h = activate(next(sites), h)
+            else:
+                h = activate(next(sites), h.unflatten(1, (examples, tokens)).transpose(2, 3).unsqueeze(4))
+                h = h.flatten(3).transpose(2, 3).flatten(1, 2)
+            x_KRD = x_KRD + step(h)
         return step(x_KRD.unflatten(1, (examples, tokens))[:, :, 0])[..., None, None]

@@ -25,9 +25,10 @@ class Muon(UpdateRule):
     """Hidden matrices: m ← μ m + (1 − μ) g; θ ← (1 − lr · decay) θ − lr · √max(1, O / I) · NS((1 − μ) g + μ m).
 
     NS divides a matrix by its Frobenius norm and repeats X ← 3.4445 X − 4.775 X Xᵀ X + 2.0315 (X Xᵀ)² X five times,
-    here in float32 (theirs: bfloat16). Hidden are the weights of layers that an activation precedes and follows; for a
-    convolution the matrix from a patch to the channels, for experts each one's. All other parameters (first and last
-    layers, biases, normalisation, activations) take AdamW's step with the rate lr · adam_share.
+    here in float32 (theirs: bfloat16). Hidden are the weights of layers that an activation precedes and follows, and in
+    a transformer all of its blocks'; for a convolution the matrix from a patch to the channels, for experts each one's.
+    All other parameters (first and last layers, biases, normalisation, activations) take AdamW's step with the rate
+    lr · adam_share.
 
     Source: Jordan et al. 2024, "Muon", and KellerJordan/Muon (857d1ad), muon.py. `reset`: never (moments cross tasks)
     or task.
@@ -73,8 +74,7 @@ class Muon(UpdateRule):
 
     def step(self, now: RuleInputs) -> None:
         """One step in place."""
-        followed = {layer for unit in now.units for layer in unit.outgoing}
-        hidden = {f"{unit.incoming}.weight" for unit in now.units if unit.incoming in followed}
+        hidden = {f"{layer}.weight" for layer in now.hidden}
         for name in now.names:
             parameter = now.parameters[name]
             share = 1.0 if name in hidden else now.settings["adam_share"]

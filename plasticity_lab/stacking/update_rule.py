@@ -55,6 +55,7 @@ class RuleInputs(NamedTuple):
         columns is a switch, which no rule changes. Absent: all columns are real.
     units: the places of units, for rules that use more than single weights.
     plain_step: another optimizer's step with the same gradients, moments and corrections.
+    hidden: the layers between others, for rules that treat hidden matrices differently (`networks.layer_kinds`).
     keys (K, 2), count (): for random numbers (see `noise`). keys is None unless the rule declares `draws`.
     """
 
@@ -69,6 +70,7 @@ class RuleInputs(NamedTuple):
     plain_step: Callable[[Optimizer], None]
     keys: Tensor | None
     count: Tensor
+    hidden: Collection[str] = ()
 
     @property
     def names(self) -> list[str]:

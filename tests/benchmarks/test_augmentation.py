@@ -125,3 +125,7 @@ def test_ids_have_it_only_if_it_is_chosen_and_permuted_pixels_refuse_it():
     assert len({plain, flipped, cropped}) == 3
     with pytest.raises(ConfigError, match=r"benchmark\.augment=none"):
         resolve(["benchmark=permuted_digits", "benchmark.augment=flip"])
+    with pytest.raises(ConfigError, match=r"permuted pixels.*benchmark\.augment=none"):
+        resolve(["benchmark=permuted_online_digits", "benchmark.augment=flip"])
+    with pytest.raises(ConfigError, match=r"no images.*benchmark\.augment=none"):
+        resolve(["benchmark=slowly_changing_regression", "benchmark.augment=flip"])

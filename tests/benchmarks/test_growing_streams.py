@@ -113,6 +113,20 @@ def test_a_run_is_the_same_alone_packed_with_other_rates_and_killed_within_a_tas
     assert differing(alone, packed.of(2))
 
 
+def test_images_under_permuted_labels_may_be_shifted_and_mirrored(monkeypatch):
+    monkeypatch.setattr("plasticity_lab.benchmarks.labelled.stream.CHUNK_STEPS", 4)
+
+    def of(seed: int, **settings):
+        return run(seed, benchmark="permuted_online", network={"width": 13}, **ONLINE, permuted="labels", **settings)
+
+    alone = trained([of(1, augment="crop_flip")], IMAGES).of(0)
+    packed = trained([of(seed, augment="crop_flip") for seed in (2, 1)], IMAGES, stops=(2, 3))
+    assert not differing(alone, packed.of(1))
+    assert differing(alone, trained([of(1)], IMAGES).of(0))
+    with pytest.raises(ConfigError, match=r"permuted pixels.*augment=none"):
+        made("permuted_online", augment="flip")
+
+
 @pytest.mark.parametrize(
     ("name", "settings", "word"),
     [

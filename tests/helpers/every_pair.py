@@ -45,6 +45,8 @@ VARIANTS = {
     "with the router and the target": ("reset_experts", {"chosen": "all", "router": True, "target": "own"}),
 }
 """Interventions of conf/ that go another way with other settings."""
+CALM = {name: {"strength": 1e-6, "initial": 0.01} for name in ("c_chain", "c_chain_discrete", "c_chain_dqn")}
+"""Settings with which a few steps stay finite: after one round, `c_chain` divides by almost no churn."""
 OBSERVED = "all diagnostics"
 UNOBSERVED = "none"
 
@@ -146,7 +148,8 @@ def _words_of(group: str, name: str) -> list[str]:
     numbers = {key: value for key, value in usual.items() if value is None or type(value) in (int, float)}
     small = {key: SMALL[key] for key in numbers.keys() & SMALL if numbers[key] is None or numbers[key] > SMALL[key]}
     other = {key: value for key, value in OTHERWISE.items() if key in usual}
-    words = {key: "null" if value is None else str(value).lower() for key, value in {**small, **other, **own}.items()}
+    settings = {**small, **other, **CALM.get(name, {}), **own}
+    words = {key: "null" if value is None else str(value).lower() for key, value in settings.items()}
     return [f"{group}={name}", *(f"{group}.{key}={value}" for key, value in words.items())]
 
 

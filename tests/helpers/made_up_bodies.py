@@ -87,6 +87,11 @@ SLIDERS = Body(
     high=(1.0, 1.0),
 )
 TOLD = replace(SLIDERS, name="told", simulation=partial(Told, numbers=6, actions=2))
+PUSHED = replace(
+    SLIDERS, name="pushed", observation=(3,), actions=1, low=(-2.0,), high=(1.0,), max_steps=15,
+    simulation=partial(Sliders, numbers=3, actions=1),
+)  # fmt: skip
+"""Other shapes and bounds than SLIDERS."""
 CHOSEN = Body("chosen", "v0", (3,), 3, 15, Chosen, "made up")
 
 

@@ -209,6 +209,15 @@ found += [largest, where, kernels.pool_input(torch.randn(2, 5, 4, 21), where, 3,
 for of_columns in (False, True):
     table = torch.randn(2, 19, 37)
     found += [shares := kernels.softmax(table, of_columns, 17), kernels.softmax_input(table, shares, of_columns)]
+rows, scale = torch.randn(2, 42, 21), torch.randn(2, 1, 21)
+result, mean, variance = kernels.layer_norm(rows, scale, scale, 1e-5)
+found += [result, mean, variance, *kernels.layer_norm_inputs(result, rows, scale, mean, variance, 1e-5)]
+shares = torch.full((6,), 1 / 6)
+result, mean, variance = kernels.batch_norm(rows, shares, scale, scale, 1e-5)
+found += [result, mean, variance, *kernels.batch_norm_inputs(result, rows, shares, scale, mean, variance, 1e-5)]
+found += kernels.gelu(3 * rows, torch.tensor([1.0, 0.7]))
+tables = rows, result, 2 * rows, 21, 3
+found += [kernels.attention(*tables), *kernels.attention_inputs(result, *tables)]
 print([value.numpy().tobytes().hex() for value in [*found, weight, bias, *moments]])
 """
 

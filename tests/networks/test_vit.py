@@ -13,9 +13,11 @@ from plasticity_lab.interventions.fire import FIRE
 from plasticity_lab.interventions.infer import InFeR
 from plasticity_lab.interventions.nap import NormalizeAndProject
 from plasticity_lab.interventions.now import Now
+from plasticity_lab.kernels.through import ThroughKernels, prepare
 from plasticity_lab.networks.encoder import headed
 from plasticity_lab.networks.heads.dense import Flatten
 from plasticity_lab.networks.heads.softmoe import SoftMoE
+from plasticity_lab.networks.layer_kinds import hidden_layers
 from plasticity_lab.networks.units import cut_off, start_anew
 from plasticity_lab.networks.vit import ViT
 from plasticity_lab.others import Others
@@ -153,6 +155,52 @@ def test_a_run_is_the_same_alone_packed_and_resumed(norm, width, heads, how):
     packed = trained(runs, IMAGES, stops=(2,), **how)
     assert not differing(packed.of(1), trained(runs[1:2], IMAGES, **how).of(0))
     assert not packed.agent.weights()["block2.query.weight"][..., width:].any()
+
+
+@needs_kernels
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [{}, {"beta": 0.5, "form": "gate"}])
+def test_with_kernels_the_other_runs_of_a_pack_change_nothing_in_compiled_code(shape):
+    """GELU and attention by kernels, in packs of one, two and five."""
+    network = {"name": "vit", "patch": 4, "width": 14, "depth": 1, "heads": 2}
+    runs = [run(seed, "gelu", shape, network=network, images=29, batch_size=13) for seed in range(5)]
+    wide, two, alone = (trained(some, IMAGES, compiled=True, kernels=True) for some in (runs, runs[1:3], runs[2:3]))
+    assert not differing(wide.of(2), alone.of(0))
+    assert not differing(wide.of(1), two.of(0))
+    assert not differing(two.of(1), alone.of(0))
+
+
+@needs_kernels
+def test_by_kernels_outputs_gradients_and_activations_are_those_without():
+    """GELU and the other activations take the rows of all tokens; their values are shown by channel."""
+    model = classifier(ViT(PATCH, WIDTH, 2, HEADS), [GELU(0.7), GELU()], IMAGE, CLASSES)
+    parameters, settings = model.start([1, 2], CPU), {"beta": torch.tensor([0.7, 1.0])}
+    x = torch.rand(2, 4, 72)
+    prepare()
+
+    def found(kind):
+        own = {name: value.clone().requires_grad_() for name, value in parameters.items()}
+        before = {}
+        outputs, hidden = model.forward(kind(own), settings, x, None, before=before)
+        outputs["logits"].square().sum().backward()
+        return outputs | hidden | {f"{name} before": value for name, value in before.items()}, own
+
+    (ours, by_ours), (theirs, by_theirs) = found(ThroughKernels), found(dict)
+    assert ours["block1.hidden"].shape == (2, 4, 4 * WIDTH, 7, 1)
+    for name, value in ours.items():
+        torch.testing.assert_close(value, theirs[name], rtol=1e-5, atol=1e-6)
+    for name, value in by_ours.items():
+        torch.testing.assert_close(value.grad, by_theirs[name].grad, rtol=1e-4, atol=1e-4)
+
+
+def test_attention_is_priced_and_muon_takes_the_matrices_of_all_blocks():
+    """Seven tokens of six numbers: 2 · 7 · 7 · 6 multiplications in addition to the four layers'."""
+    model = classifier(ViT(PATCH, WIDTH, 2, HEADS), [GELU()], IMAGE, CLASSES)
+    work = {layer.name: layer.work for layer in model.design.layers}
+    assert work["block1.attended"] == work["block1.query"] + 2 * 7 * 7 * 6 == 7 * 6 * 6 + 588
+    of_block = ("query", "key", "value", "attended", "hidden", "output")
+    assert hidden_layers(model.design) == {f"block{n}.{name}" for n in (1, 2) for name in of_block}
+    assert "attention" in model.kernel_parts
 
 
 def test_fire_takes_queries_and_keys_alone():

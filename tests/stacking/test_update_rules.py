@@ -13,6 +13,7 @@ from plasticity_lab.agents.optimizer_step import OF_RULE, TrainState, UpdateInpu
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.none import NoIntervention
+from plasticity_lab.networks.layer_kinds import hidden_layers
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.units import real_columns
 from plasticity_lab.randomness.device import run_keys
@@ -316,7 +317,7 @@ def _inputs(own: Stepped, gradients: dict[str, torch.Tensor], real: dict[str, in
         base.update(own.parameters, gradients, own.moments, optimizer, now)
 
     values = (own.parameters, gradients, own.moments, own.rule, optimizer, correction, real)
-    return RuleInputs(*values, MODEL.units, plain, keys, torch.tensor(7))
+    return RuleInputs(*values, MODEL.units, plain, keys, torch.tensor(7), hidden_layers(MODEL.design))
 
 
 def _drawn(own: Stepped, parameters: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from plasticity_lab.agents.acting.memory import MemorySettings
+from plasticity_lab.agents.acting.memory import MemorySettings, largest
 from plasticity_lab.agents.acting.schedule import Timetable
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
@@ -47,6 +47,7 @@ def cost_with_memory(
     operations: int,
     memory: Sequence[Share],
     priorities: int = 0,
+    emptied: bool = False,
 ) -> Cost:
     """The cost of a run with a replay memory. Its test steps and forward passes assume the longest possible episodes.
 
@@ -55,17 +56,22 @@ def cost_with_memory(
     operations: operations of an update.
     memory: on the device.
     priorities: bytes for each remembered step.
+    emptied: whether each task begins with an empty memory, whatever the agent's settings say.
     """
-    body = next(iter(resource.by_name.values()))
-    steps = tasks.total_steps
+    steps, timetable = tasks.total_steps, agent.timetable
+    updates = timetable.all_updates(steps, agent.environments)
+    if emptied:
+        positions = range(parts.benchmark.tasks)
+        updates = sum(timetable.updates_of(each, tasks.task_steps, agent.environments, True) for each in positions)
     remembered = min(agent.capacity, steps) // agent.environments * agent.environments
-    ring = remembered * bytes_of_step(body)
+    ring = remembered * bytes_of_step(largest(list(resource.by_name.values())))
+    work = max(models[0].work(body) for body in models[0].bodies)
     size = sum(model.size for model in models)
     return Cost(
         length=steps,
         unit="environment steps",
-        updates=agent.timetable.all_updates(steps, agent.environments),
-        flops=operations + parts.operations(size, 2 * models[0].work(body.name) * aligned(agent.batch)),
+        updates=updates,
+        flops=operations + parts.operations(size, 2 * work * aligned(agent.batch)),
         memory=memory,
         speed="dense",
         rows=tasks.epochs + parts.benchmark.tasks + steps // STEPS_AN_EPISODE,
@@ -75,7 +81,7 @@ def cost_with_memory(
             Share(ring + priorities * remembered, f"{remembered:,} remembered steps", "a smaller agent.capacity"),
         ),
         forwards=steps // agent.environments + passes_of_tests(parts.benchmark, resource),
-        forward_flops=2 * models[0].work(body.name) * aligned(agent.environments),
+        forward_flops=2 * work * aligned(agent.environments),
         host_steps=host_steps(parts.benchmark, resource, tasks.task_steps),
         graphs=2,
         bulk_bytes=ring,

@@ -132,7 +132,7 @@ class LearnerWithMemory(ActingLearner):
             network.expect(expected[task.position], sum(expected))
         if fresh:
             self.begin_task(task.position)
-            if self.agent.empty_each_task:
+            if self.emptied:
                 self.memory.clear()
         self.actor = self.actor_in(self.new_environments(task, fresh))
 
@@ -180,9 +180,14 @@ class LearnerWithMemory(ActingLearner):
         """The inputs of that network in a batch of the memory, as floats."""
         return as_floats(batch["x"])
 
+    @property
+    def emptied(self) -> bool:
+        """Whether each task begins with an empty memory."""
+        return self.agent.empty_each_task
+
     def _updates_of(self, position: int, task: Stage) -> int:
         """Updates in the task at that position, if the memory is never lost; all tasks have the same steps."""
-        return self.agent.timetable.updates_of(position, task.steps, self.count, self.agent.empty_each_task)
+        return self.agent.timetable.updates_of(position, task.steps, self.count, self.emptied)
 
     def actor_in(self, environments: Environments) -> Remembering:
         """The actor for these environments."""

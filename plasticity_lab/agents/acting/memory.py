@@ -4,6 +4,8 @@ Legend: K runs, B steps of a batch, P rows of a padded batch, D numbers of an ob
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,18 +56,26 @@ class MemorySettings(Protocol):
 class Memory:
     """The last steps of K runs, at most `capacity` of each, and draws of `agent.batch` steps for an update.
 
-    body: any of the remembered bodies; all are of one kind.
+    bodies: all remembered bodies. If they are of several kinds, its rows are as long as the largest observation
+        and action, and it holds steps of one kind at a time: clear it, then set `body`.
     seeds: seeds of the draws. A draw is a function of seed, update, and the contents of the run's memory.
     gamma: (K,).
     """
 
     def __init__(
-        self, agent: MemorySettings, body: Body, seeds: Sequence[int], capacity: int, gamma: NDArray[np.float64]
+        self,
+        agent: MemorySettings,
+        bodies: Sequence[Body],
+        seeds: Sequence[int],
+        capacity: int,
+        gamma: NDArray[np.float64],
     ) -> None:
         self.size, self.seeds, self.gamma = agent.batch, seeds, gamma
         self.padded = aligned(self.size)
         """P, the number of rows of a padded batch."""
-        self.ring = Ring(body, len(seeds), agent.environments, capacity)
+        self.ring = Ring(largest(bodies), len(seeds), agent.environments, capacity)
+        self.body = bodies[0]
+        """Its steps belong to this body, or to another of the same kind."""
         self.n_step = NStep(agent.n_step, agent.life_loss_is_terminal)
         self.prioritised = Prioritised(self.ring, self.n_step) if agent.replay == "prioritised" else None
         self._weight = torch.cat([torch.full((self.size,), 1 / self.size), torch.zeros(self.padded - self.size)])
@@ -88,7 +98,8 @@ class Memory:
 
     def add(self, **step: NDArray[Any]) -> None:
         """Adds a step of every environment; takes the arguments of `Ring.add`."""
-        self.ring.add(**step)
+        shapes = {"frame": self.ring.body.frame, "action": self.ring.body.action}
+        self.ring.add(**{name: _widened(value, shapes.get(name, ())) for name, value in step.items()})
         if self.prioritised is not None:
             self.prioritised.added()
 
@@ -124,8 +135,7 @@ class Memory:
     def second(self, update: int, device: torch.device) -> Tensor:
         """The observations "x" of a second batch for an update, (K, P, D), drawn like the first under another key."""
         index = self.drawn(update, "second ")
-        found = self.ring.observations(index)
-        x = np.pad(found.reshape(*found.shape[:2], -1), ((0, 0), (0, self.padded - self.size), (0, 0)))
+        x = np.pad(self._flat(self.ring.observations(index)), ((0, 0), (0, self.padded - self.size), (0, 0)))
         return torch.from_numpy(x).to(device)
 
     def learned(self, index: Index, losses: Tensor) -> None:
@@ -170,12 +180,39 @@ class Memory:
         """The contents of these steps, with flattened observations."""
         batch = batch_of(self.ring, self.n_step, index, self.gamma)
         return {
-            "x": batch.observations.reshape(*batch.observations.shape[:2], -1),
-            "following": batch.following.reshape(*batch.following.shape[:2], -1),
-            "action": batch.actions,
+            "x": self._flat(batch.observations),
+            "following": self._flat(batch.following),
+            "action": batch.actions if self.body.discrete else _first(batch.actions, self.body.actions),
             "returns": batch.returns,
             "discount": batch.discount,
         }
+
+    def _flat(self, observations: NDArray[Any]) -> NDArray[Any]:
+        """Observations (K, B, *) as the body's numbers, (K, B, D)."""
+        return _first(observations.reshape(*observations.shape[:2], -1), prod(self.body.observation))
+
+
+def largest(bodies: Sequence[Body]) -> Body:
+    """A body with the largest observation and action of all of these; the first if they have one shape."""
+    shown = max(bodies, key=lambda body: prod(body.observation))
+    actions = max(bodies, key=lambda body: body.actions)
+    if (shown.observation, actions.actions) == (bodies[0].observation, bodies[0].actions):
+        return bodies[0]
+    bounds = {"low": actions.low, "high": actions.high}
+    name = ", ".join(body.name for body in bodies)
+    return replace(bodies[0], name=name, observation=shown.observation, actions=actions.actions, **bounds)
+
+
+def _widened(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """The values (K, N, D) with zeros up to that shape of a step; unchanged if they have it."""
+    if values.shape[2:] == shape:
+        return values
+    return np.pad(values, ((0, 0), (0, 0), (0, shape[0] - values.shape[2])))
+
+
+def _first(values: NDArray[Any], count: int) -> NDArray[Any]:
+    """The first numbers of each step, (K, B, count)."""
+    return values if values.shape[2] == count else np.ascontiguousarray(values[:, :, :count])
 
 
 def _tensors(found: Mapping[str, NDArray[Any]], weight: Tensor, device: torch.device) -> dict[str, Tensor]:

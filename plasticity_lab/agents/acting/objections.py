@@ -44,8 +44,11 @@ def different_kinds(bodies: Sequence[Body]) -> str | None:
     )
 
 
-def nothing_to_learn_from(agent: MemorySettings, benchmark: BodyBenchmark) -> str | None:
-    """Why an update may find no step with a whole return in the memory; None if each update finds one."""
+def nothing_to_learn_from(agent: MemorySettings, benchmark: BodyBenchmark, emptied: bool = False) -> str | None:
+    """Why an update may find no step with a whole return in the memory; None if each update finds one.
+
+    emptied: whether each task begins with an empty memory, whatever the agent's settings say.
+    """
     bodies, environments, n = benchmark.outline().by_name, agent.environments, agent.n_step
     task_rows = -(-benchmark.environment_steps // environments)
     cycle = [bodies[benchmark.body_of(task)] for task in range(min(benchmark.tasks, len(benchmark.bodies)))]
@@ -61,7 +64,7 @@ def nothing_to_learn_from(agent: MemorySettings, benchmark: BodyBenchmark) -> st
         min_history=agent.timetable.min_history,
         update_period=agent.timetable.update_period,
         whole_episodes=all(body.whole_episodes for body in cycle),
-        emptied=agent.empty_each_task,
+        emptied=emptied or agent.empty_each_task,
     ).first_lack()
     if lack is None:
         return None

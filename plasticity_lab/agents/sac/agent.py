@@ -9,11 +9,13 @@ import torch
 
 from plasticity_lab.agents.acting.cost import cost_with_memory, steps_of_bodies, steps_of_chunk
 from plasticity_lab.agents.acting.measures import FRICTION, measures_of, of_updates
+from plasticity_lab.agents.acting.memory import largest
 from plasticity_lab.agents.acting.objections import different_kinds, not_continuous, nothing_to_learn_from
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac.apart import Apart
+from plasticity_lab.agents.sac.bodies import with_own_parts
 from plasticity_lab.agents.sac.learner import SACLearner
 from plasticity_lab.agents.sac.learning import Learning
 from plasticity_lab.agents.sac.policy import actor_shapes, critic_shapes, read, read_unbounded, shared_shapes
@@ -64,12 +66,13 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
     of_no_network = frozenset({NAME})
 
     def objection(self, others: Others) -> str | None:
-        """Its actions are numbers, and it has one network and one memory for all bodies."""
+        """Its actions are numbers, and on images it has one network for all bodies."""
         benchmark = others.one("benchmark", BodyBenchmark)
-        bodies = list(benchmark.outline().by_name.values())
-        if reason := not_continuous(benchmark) or different_kinds(bodies):
+        bodies = benchmark.outline().by_name
+        shows_images = any(body.dtype == "uint8" for body in bodies.values())
+        if reason := not_continuous(benchmark) or (different_kinds(list(bodies.values())) if shows_images else None):
             return reason
-        return nothing_to_learn_from(self, benchmark)
+        return nothing_to_learn_from(self, benchmark, emptied=len(with_own_parts(bodies)) > 1)
 
     @classmethod
     def networks_beside(cls, network: type[Network]) -> Sequence[str]:
@@ -86,27 +89,29 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
 
         Raises ConfigError if network and body, or network and settings, do not fit together.
         """
-        body = next(iter(resource.by_name.values()))
-        network, activations = parts.network, parts.activations
+        own, network, activations = with_own_parts(resource.by_name), parts.network, parts.activations
+        body = next(iter(own.values()))
         self._check_fit(body, network)
         if isinstance(network, PixelActorCritic):
             return {ONLY: _shared_model(parts, body)}
-        critics = {name: Model(network, activations, {body.name: critic_shapes(body)}, name) for name in CRITICS}
-        return {ACTOR: Model(network, activations, {body.name: actor_shapes(body)}, ACTOR), **critics}
+        of_critics = {name: critic_shapes(each) for name, each in own.items()}
+        critics = {name: Model(network, activations, of_critics, name) for name in CRITICS}
+        of_actor = {name: actor_shapes(each) for name, each in own.items()}
+        return {ACTOR: Model(network, activations, of_actor, ACTOR), **critics}
 
     def learner(
         self, parts: Parts[BodyBenchmark], resource: Bodies, device: torch.device, compiled: bool
     ) -> tuple[SegmentedTasks, SACLearner]:
         """The benchmark's tasks and their learner."""
-        models, body = self.models(parts, resource), next(iter(resource.by_name.values()))
-        tasks = self.tasks(parts, models)
+        models, own = self.models(parts, resource), with_own_parts(resource.by_name)
+        tasks, body = self.tasks(parts, models), next(iter(own.values()))
         updates, shared = self.timetable.most_updates(tasks.most), ONLY in models
         learning: Learning
         if shared:
             learning = Shared(self, parts, models, _shared_model(parts, body), body, updates, device, compiled)
         else:
             optimizers = self.actor_optimizers(parts.optimizers)
-            learning = Apart(self, parts, models, optimizers, body, updates, device, compiled)
+            learning = Apart(self, parts, models, optimizers, own, updates, device, compiled)
         reading = read_unbounded if shared else read
         return tasks, SACLearner(self, parts, learning, reading, resource, tasks, compiled)
 
@@ -126,7 +131,8 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
 
     def cost(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Cost:
         """The cost of one run."""
-        models, body = self.models(parts, resource), next(iter(resource.by_name.values()))
+        models, bodies = self.models(parts, resource), list(with_own_parts(resource.by_name).values())
+        body = largest(bodies)
         size, apart = sum(model.size for model in models.values()), ACTOR in models
         between = sum(prod(unit.produced) for model in models.values() for unit in model.units)
         batch = 4 * aligned(self.batch) * (4 * (prod(body.observation) + body.actions) + 3 * between)
@@ -139,8 +145,10 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
             Share(batch, "a batch", "a smaller agent.batch"),
         )
         tasks, operations = self.tasks(parts, models), self._operations(models)
-        cost = cost_with_memory(self, parts, list(models.values()), resource, tasks, operations, memory)
-        return replace(cost, graphs=3) if apart else replace(cost, kernels=False, kernel_parts=())
+        cost = cost_with_memory(
+            self, parts, list(models.values()), resource, tasks, operations, memory, emptied=len(bodies) > 1
+        )
+        return replace(cost, graphs=3 * len(bodies)) if apart else replace(cost, kernels=False, kernel_parts=())
 
     def _operations(self, models: Mapping[str, Model]) -> int:
         """Operations in matrix products of one update of all networks; a pass takes two for each multiplication.
@@ -149,14 +157,16 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
             (1); the actor forward and backward (3) through the critics (2 each); the actor again for the temperature
             (1).
 
+        The largest environment counts.
+
         One network: forward and backward (3), the target's two, and one that evaluates the actor's drawn action, with a
             backward pass without the convolutions (a pass at most).
         """
         if ONLY in models:
             return 2 * 7 * models[ONLY].work(models[ONLY].only_body) * aligned(self.batch)
         actor, critic = models[ACTOR], models[CRITICS[0]]
-        critics, own = 2 * critic.work(critic.only_body), actor.work(actor.only_body)
-        return 2 * (6 * critics + 5 * own) * aligned(self.batch)
+        works = (6 * 2 * critic.work(body) + 5 * actor.work(body) for body in actor.bodies)
+        return 2 * max(works) * aligned(self.batch)
 
     def _check_fit(self, body: Body, network: Network) -> None:
         """Raises ConfigError if network and body, or network and settings, do not fit together."""

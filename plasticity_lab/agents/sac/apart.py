@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import torch
+from torch import Tensor
 
 from plasticity_lab.agents.acting.measured import Measured
 from plasticity_lab.agents.acting.memory import Memory
@@ -11,7 +12,7 @@ from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac import step as steps
 from plasticity_lab.agents.sac.learning import Learning
 from plasticity_lab.agents.sac.settings import SACSettings
-from plasticity_lab.agents.sac.step import ACTOR, CRITICS, PURPOSES
+from plasticity_lab.agents.sac.step import ACTOR, CRITICS, PURPOSES, Step
 from plasticity_lab.agents.sac.temperature import NAME, Temperature
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.diagnostics.view import View
@@ -36,24 +37,41 @@ class Apart(Learning):
         parts: Parts[BodyBenchmark],
         models: Mapping[str, Model],
         actor_optimizers: Sequence[Optimizer],
-        body: Body,
+        bodies: Mapping[str, Body],
         updates: int,
         device: torch.device,
         compiled: bool,
     ) -> None:
         rates = [optimizer.lr for optimizer in parts.optimizers]
-        temperature = Temperature(rates, [each.temperature for each in parts.each("agent", SACSettings)], device)
-        super().__init__(agent, parts, models, {ACTOR: actor_optimizers}, temperature, body, device)
+        starts = [each.temperature for each in parts.each("agent", SACSettings)]
+        temperatures = {name: Temperature(rates, starts, device) for name in bodies}
+        self._same = parts.structure, *(model.structure_key for model in models.values())
+        self._kernels, self._compiled, self._models = parts.kernels, compiled, models
+        self._steps: dict[str, tuple[Step, Step]] = {}  # by body: a compiled step is a graph of one body's shapes
+        super().__init__(agent, parts, models, {ACTOR: actor_optimizers}, temperatures, bodies, device)
         of_actor = updates + agent.policy_period
         self.of_critics = Measured(steps.OF_CRITICS, updates, self.runs, agent.batch, device)
         self.of_actor = Measured(steps.OF_ACTOR, of_actor, self.runs, agent.batch, device)
-        kernels, learns_alpha = parts.kernels, agent.learn_temperature
-        self.target = steps.target_of(models, body.name, kernels)
-        critics = steps.critics_step_of(self.networks, self.target, body.name, kernels)
-        actor = steps.actor_step_of(self.networks, self.temperature, body.name, learns_alpha, kernels)
-        same = parts.structure, *(model.structure_key for model in models.values()), body.name
-        self.critics_step = Compiled(critics, ("sac critics", *same), reads=steps.READS) if compiled else critics
-        self.actor_step = Compiled(actor, ("sac actor", *same), reads=steps.READS) if compiled else actor
+
+    def turn_to(self, name: str) -> None:
+        """Makes an environment the active one."""
+        super().turn_to(name)
+        self.target = steps.target_of(self._models, name, self._kernels)
+        if name not in self._steps:
+            self._steps[name] = self._built(name)
+        self.critics_step, self.actor_step = self._steps[name]
+
+    def _built(self, body: str) -> tuple[Step, Step]:
+        """The updates of critics and actor in an environment."""
+        kernels, same = self._kernels, (*self._same, body)
+        critics = steps.critics_step_of(self.networks, self.target, body, kernels)
+        actor = steps.actor_step_of(self.networks, self.temperature, body, self.agent.learn_temperature, kernels)
+        if not self._compiled:
+            return critics, actor
+        return (
+            Compiled(critics, ("sac critics", *same), reads=steps.READS),
+            Compiled(actor, ("sac actor", *same), reads=steps.READS),
+        )
 
     def update(self, memory: Memory) -> None:
         """One update of the critics. If the actor is due, it takes as many updates as the critics have had since its
@@ -63,8 +81,8 @@ class Apart(Learning):
         batch = memory.batch(memory.drawn(updates), self.device)
         states = self.critics_step(
             {name: networks[name].train_state for name in CRITICS},
-            {name: target.parameters for name, target in self.targets.items()},
-            networks[ACTOR].parameters, alpha.parameters[NAME], self.settings, self.keys, batch, self.rows,
+            self.active_targets,
+            self._active(ACTOR), alpha.parameters[NAME], self.settings, self.keys, batch, self.rows,
             self.of_critics.tensor, self.of_critics.at[self.taken[CRITICS[0]]],
         )  # fmt: skip
         for name, state in states.items():
@@ -74,16 +92,21 @@ class Apart(Learning):
         for _ in range(self.agent.policy_period if updates % self.agent.policy_period == 0 else 0):
             networks[ACTOR].kept = self.actor_step(
                 networks[ACTOR].train_state, (alpha.parameters, alpha.moments),
-                {name: networks[name].parameters for name in CRITICS}, self.entropy, self.settings, self.keys, batch,
+                {name: self._active(name) for name in CRITICS}, self.entropy, self.settings, self.keys, batch,
                 self.rows, self.of_actor.tensor, self.of_actor.at[self.taken[ACTOR]],
             )  # fmt: skip
             networks[ACTOR].took(1)
             alpha.updates += 1
             self.taken[ACTOR] += 1
 
+    def _active(self, name: str) -> dict[str, Tensor]:
+        """The parameters of a network that serve the active environment."""
+        network = self.networks[name]
+        return network.model.active(network.parameters, network.body)
+
     def view(self, memory: Memory | None) -> View:
         """The view of the first critic. Its probe is drawn from the memory, in the form of the critic's loss."""
-        network, probe = self.networks[self.critic], dict[str, torch.Tensor]()
+        network, probe = self.networks[self.critic], dict[str, Tensor]()
         if memory is not None and (batch := memory.probe(network.updates, self.device)):
             own = {each: target.parameters for each, target in self.targets.items()}
             count, log_alpha = torch.tensor(network.updates, device=self.device), self.temperature.parameters[NAME]

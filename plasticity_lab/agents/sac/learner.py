@@ -20,12 +20,14 @@ from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.sac.bodies import serving
 from plasticity_lab.agents.sac.learning import Learning
 from plasticity_lab.agents.sac.policy import bounds_of, on_host
 from plasticity_lab.agents.sac.settings import SACSettings
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import SegmentedTasks, Stage
 from plasticity_lab.diagnostics.view import View
+from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.environments import Environments, Outcome
 from plasticity_lab.records.bulk import Bulk
 
@@ -52,20 +54,41 @@ class SACLearner(LearnerWithMemory):
         compiled: bool,
     ) -> None:
         super().__init__(agent.environments, parts, resource)
-        self.agent, self.timetable, self.learning, self.body = agent, agent.timetable, learning, learning.body
+        self.agent, self.timetable, self.learning, self.read = agent, agent.timetable, learning, read
+        self.compiled = compiled
         self.networks = list(learning.networks.values())
         self.size = sum(network.model.size for network in self.networks)
-        acting = learning.networks[learning.acting]
-        settings = acting.settings_on_host("agent")
+        settings = learning.networks[learning.acting].settings_on_host("agent")
         self.reward_scale = settings["reward_scale"]
         # More rows than a run has steps would never be written.
         capacity = min(agent.capacity, tasks.total_steps)
-        self.memory = Memory(agent, self.body, parts.init_seeds, capacity, settings["gamma"])
-        self.bounds = bounds_of(self.body, torch.device("cpu"))
-        self.acting = ActingNetwork(
-            acting, self.body.name, (int(np.prod(self.body.observation)),), agent.environments, dtype=self.body.dtype,
-            randomised=False, compiled=compiled, structure=parts.structure, kernels=parts.kernels, name=learning.acting,
-            read=read,
+        bodies = learning.bodies
+        self.memory = Memory(agent, list(bodies.values()), parts.init_seeds, capacity, settings["gamma"])
+        self.bounds = {name: bounds_of(body, torch.device("cpu")) for name, body in bodies.items()}
+        self._acting: dict[str, ActingNetwork] = {}  # by body
+
+    @property
+    def emptied(self) -> bool:
+        """Whether each task begins with an empty memory; always if it holds steps of one kind of bodies at a time."""
+        return super().emptied or len(self.learning.bodies) > 1
+
+    def begin(self, task: Stage, fresh: bool) -> None:
+        """The task's body becomes the active one; the rest as in the base class."""
+        name = serving(self.learning.bodies, task.body)
+        self.learning.turn_to(name)
+        self.memory.body = self.learning.body
+        if name not in self._acting:
+            self._acting[name] = self._built(self.learning.body)
+        self.acting = self._acting[name]
+        super().begin(task, fresh)
+
+    def _built(self, body: Body) -> ActingNetwork:
+        """The network that acts with a body."""
+        name, parts = self.learning.acting, self.parts
+        return ActingNetwork(
+            self.learning.networks[name], body.name, (int(np.prod(body.observation)),), self.agent.environments,
+            dtype=body.dtype, randomised=False, compiled=self.compiled, structure=parts.structure,
+            kernels=parts.kernels, name=name, read=self.read,
         )  # fmt: skip
 
     @property
@@ -82,7 +105,8 @@ class SACLearner(LearnerWithMemory):
     def actor_in(self, environments: Environments) -> "Actor":
         """An actor that follows the policy after the warm-up."""
         seeds, warm_up = self.parts.init_seeds, self.agent.min_history
-        return Actor(environments, self.acting, self.memory, self.bounds, seeds, warm_up, self.reward_scale)
+        bounds = self.bounds[self.learning.body.name]
+        return Actor(environments, self.acting, self.memory, bounds, seeds, warm_up, self.reward_scale)
 
     def begin_task(self, position: int) -> None:
         """Work of interventions and optimizers before a task."""
@@ -110,11 +134,12 @@ class SACLearner(LearnerWithMemory):
 
     def test_policy(self, task: Stage, episodes: int) -> Act:
         """The middle of the policy: the squashed mean."""
+        body = serving(self.learning.bodies, task.body)
 
         def act(observations: Array) -> Array:
             shown = finite_or_zero(observations.reshape(*observations.shape[:2], -1))
-            answered = self.learning.networks[self.learning.acting].answers(shown, self.body.name)["mean"]
-            return on_host(finite_or_zero(answered), self.bounds)
+            answered = self.learning.networks[self.learning.acting].answers(shown, body)["mean"]
+            return on_host(finite_or_zero(answered), self.bounds[body])
 
         return act
 

@@ -31,11 +31,13 @@ from plasticity_lab.stacking.optimizer import Optimizer
 class Learning:
     """The networks of K runs by name, and their updates. Final classes implement the update.
 
+    bodies: the environments with own inputs, outputs and a temperature, by name (see `with_own_parts`).
+    body: the active one.
     networks, targets: by name.
-    temperature: log α.
+    temperatures: log α by environment. temperature: the active one.
     settings: part → …, in the form that the steps take.
     keys: keys of random numbers.
-    entropy (K,): the target entropy of the temperature.
+    entropy (K,): the target entropy of the active temperature.
     taken: by network, the number of updates in this chunk.
     """
 
@@ -57,27 +59,41 @@ class Learning:
         parts: Parts[BodyBenchmark],
         models: Mapping[str, Model],
         optimizers: Mapping[str, Sequence[Optimizer]],
-        temperature: Temperature,
-        body: Body,
+        temperatures: Mapping[str, Temperature],
+        bodies: Mapping[str, Body],
         device: torch.device,
     ) -> None:
-        self.agent, self.device, self.body = agent, device, body
+        self.agent, self.device, self.bodies = agent, device, bodies
         self.runs = len(parts.init_seeds)
         self.networks = {
             name: PackedNetwork(parts, model, device, optimizers.get(name)) for name, model in models.items()
         }
-        for network in self.networks.values():
-            network.body = body.name
         self.targets: dict[str, TargetNetwork] = {name: self.networks[name].target() for name in self.followed}
-        self.temperature = temperature
+        self.temperatures = temperatures
         self.settings: dict[str, Any] = {name: network.settings for name, network in self.networks.items()}
-        self.settings[NAME] = temperature.settings
-        self.settings[BOUNDS] = bounds_of(body, device)
         self.keys: dict[str, Any] = {name: network.step_keys for name, network in self.networks.items()}
         self.keys |= {purpose: self.networks[self.acting].keys_of(purpose) for purpose in self.purposes}
-        asked = -float(body.actions) if agent.target_entropy is None else agent.target_entropy
-        self.entropy = torch.full((self.runs,), asked, device=device)
         self.taken = dict.fromkeys(self.networks, 0)
+        self.turn_to(next(iter(bodies)))
+
+    def turn_to(self, name: str) -> None:
+        """Makes an environment the active one: its parts, with those that all share, act and learn."""
+        self.body, agent = self.bodies[name], self.agent
+        for network in self.networks.values():
+            network.body = name
+        self.temperature = self.temperatures[name]
+        self.settings[NAME] = self.temperature.settings
+        self.settings[BOUNDS] = bounds_of(self.body, self.device)
+        asked = -float(self.body.actions) if agent.target_entropy is None else agent.target_entropy
+        self.entropy = torch.full((self.runs,), asked, device=self.device)
+
+    @property
+    def active_targets(self) -> dict[str, dict[str, Tensor]]:
+        """The parameters of each target that serve the active environment."""
+        body = self.body.name
+        return {
+            name: self.networks[name].model.active(target.parameters, body) for name, target in self.targets.items()
+        }
 
     @property
     def updates(self) -> int:
@@ -89,15 +105,16 @@ class Learning:
         for network in self.networks.values():
             network.begin_task(position)
         if self.networks[self.acting].intervention.restarts_agent:
-            for target in self.targets.values():
-                target.copy()
+            for name, target in self.active_targets.items():
+                for part, value in target.items():
+                    value.copy_(self.networks[name].parameters[part])
 
     def begin_chunk(self) -> None:
         """Stores the numbers that an unstable run returns to, and prepares the inputs of the chunk's updates."""
         self._before = {name: Snapshot(train) for name, train in self._train_states().items()}
         self._targets = {
-            name: {part: value.clone() for part, value in target.parameters.items()}
-            for name, target in self.targets.items()
+            name: {part: value.clone() for part, value in target.items()}
+            for name, target in self.active_targets.items()
         }
         self.rows, self.taken = self._rows(), dict.fromkeys(self.networks, 0)
 
@@ -143,7 +160,7 @@ class Learning:
         return {
             "networks": {name: network.state() for name, network in self.networks.items()},
             "targets": {name: target.state() for name, target in self.targets.items()},
-            "temperature": self.temperature.state(),
+            "temperatures": {body: temperature.state() for body, temperature in self.temperatures.items()},
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -152,12 +169,17 @@ class Learning:
             network.load(state["networks"][name])
         for name, target in self.targets.items():
             target.load(state["targets"][name])
-        self.temperature.load(state["temperature"])
+        for body, temperature in self.temperatures.items():
+            # Checkpoints of earlier versions have a single one.
+            temperature.load(state["temperatures"][body] if "temperatures" in state else state["temperature"])
 
     def weights(self) -> dict[str, Tensor]:
         """The parameters of all networks on the host, name → (K, ...), and log α."""
         found = {name: value for network in self.networks.values() for name, value in network.weights().items()}
-        return found | {NAME: self.temperature.parameters[NAME].detach().cpu()}
+        for body, temperature in self.temperatures.items():
+            name = NAME if len(self.temperatures) == 1 else f"{body}.{NAME}"
+            found[name] = temperature.parameters[NAME].detach().cpu()
+        return found
 
     def _train_states(self) -> dict[str, TrainState]:
         """The tensors that updates change, by network; the temperature counts as a network."""

@@ -189,7 +189,7 @@ class Shared(Learning):
         optimizers, starts = parts.optimizers, [each.temperature for each in parts.each("agent", SACSettings)]
         epsilons = [each.epsilon if isinstance(each, Adam) else Adam().epsilon for each in optimizers]
         temperature = Temperature([each.lr for each in optimizers], starts, device, epsilons)
-        super().__init__(agent, parts, models, {}, temperature, body, device)
+        super().__init__(agent, parts, models, {}, {body.name: temperature}, {body.name: body}, device)
         self.network, self.held = self.networks[ONLY], held
         self.of_critics = Measured(OF_CRITICS, updates, self.runs, agent.batch, device)
         self.of_actor = Measured(OF_ACTOR, updates, self.runs, agent.batch, device)

@@ -96,7 +96,7 @@ def critics_step_of(
     updates = {
         name: update_of(
             model, critic_loss_of(model, body), networks[name].optimizer, networks[name].intervention,
-            kernels=kernels, examples="x",
+            kernels=kernels, examples="x", body=body,
         )
         for name, model in models.items()
     }  # fmt: skip
@@ -155,7 +155,7 @@ def actor_step_of(
     critics = {name: networks[name].model for name in CRITICS}
     loss = _actor_loss_of(actor, critics, body, kernels)
     own = networks[ACTOR]
-    update = update_of(actor, loss, own.optimizer, own.intervention, kernels=kernels, examples="x")
+    update = update_of(actor, loss, own.optimizer, own.intervention, kernels=kernels, examples="x", body=body)
 
     def step(
         train: TrainState,

@@ -40,6 +40,7 @@ class Data:
     layers: name → weight (K, I, O) and bias (K, O), from first to last, without the engine's padding. For a
         convolution, I counts the numbers of a patch, channel by channel, row by row.
     slope: the initial slope of a learned activation, (K,); None if the activation is not learned.
+    tokens: the first tokens of a transformer, (K, N, D); None for other networks.
     """
 
     images: Tensor
@@ -47,6 +48,7 @@ class Data:
     batches: np.ndarray
     layers: dict[str, tuple[Tensor, Tensor]]
     slope: Tensor | None
+    tokens: Tensor | None
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Workload:
                 "batch_size": self.setting.batch_size,
                 "eval_images": eval_images,
             },
-            "network": {"name": self.network},
+            "network": {"name": self.network, **self.setting.options},
             "optimizer": {"name": "adam", "lr": LEARNING_RATE},
             "intervention": {"name": self.intervention} | ({"every": self.burst} if self.intervention in RARE else {}),
             "agent": {"name": "supervised"},
@@ -178,9 +180,10 @@ class Workload:
                 start[f"{layer.name}.bias"][:, 0, : layer.outputs],
             )
             for layer in model.design.layers
+            if f"{layer.name}.weight" in start
         }
         slope = start["activation.slope"][:, 0] if "activation.slope" in start else None
-        return Data(images.expand(width, -1, -1), labels, chunk.images, layers, slope)
+        return Data(images.expand(width, -1, -1), labels, chunk.images, layers, slope, start.get("tokens.value"))
 
 
 def made_up(image: Sequence[int], classes: int, count: int, brightness: int) -> ImageSet:

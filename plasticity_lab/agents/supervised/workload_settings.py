@@ -1,7 +1,8 @@
 """The networks, activations and interventions of the timed workloads: names and shapes, which need no torch."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 ACTIVATIONS = {
     "relu": "relu.ReLU",
@@ -58,6 +59,7 @@ class Setting:
     steps: steps of one burst.
     widths: by kind of device. The CNN's widths are small on CPU, because each takes longer to compile.
     yardstick: the name in plans.
+    options: settings of the network that differ from its defaults.
     """
 
     target: str
@@ -68,6 +70,7 @@ class Setting:
     steps: int
     widths: Mapping[str, Sequence[int]]
     yardstick: str
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 MLP_WIDTHS = {"cpu": (1, 2, 4, 8, 16), "cuda": (16, 64, 256, 512)}
@@ -75,7 +78,13 @@ CNN_WIDTHS = {"cpu": (1, 2, 4), "cuda": (4, 16, 64)}
 SETTINGS = {
     "mlp": Setting("plasticity_lab.networks.mlp.MLP", (1, 28, 28), 10, 16, -126, 500, MLP_WIDTHS, "dense"),
     "cnn": Setting("plasticity_lab.networks.cnn.CNN", (3, 32, 32), 100, 32, -20, 50, CNN_WIDTHS, "convolving"),
+    "vit": Setting(
+        *("plasticity_lab.networks.vit.ViT", (3, 32, 32), 100, 32, -20, 5, CNN_WIDTHS, "convolving"),
+        options={"width": 64, "depth": 4, "heads": 4},
+    ),
 }
-"""The MLP as in Permuted MNIST (four in five pixels are black); the CNN as in 5+1 CIFAR. A burst is a whole chunk, or
-some tenths of a second.
+"""The MLP as in Permuted MNIST (four in five pixels are black); the CNN as in 5+1 CIFAR; a small vision transformer on
+the same images, with 65 tokens. A burst is a whole chunk, or some tenths of a second.
 """
+USUAL = ("mlp", "cnn")
+"""The networks that the bench measures by default."""

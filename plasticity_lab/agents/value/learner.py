@@ -68,7 +68,7 @@ class ValueLearner(LearnerWithMemory):
         )
         self.epsilon_eval = settings["epsilon_eval"]
         # More rows than a run has steps would never be written.
-        self.memory = Memory(agent, body, parts.init_seeds, min(agent.capacity, tasks.total_steps), settings["gamma"])
+        self.memory = Memory(agent, [body], parts.init_seeds, min(agent.capacity, tasks.total_steps), settings["gamma"])
         self.measured = Measured(MEASURED, self.timetable.most_updates(tasks.most), self.runs, agent.batch, device)
         self.keys = {**self.network.step_keys, TARGET_NOISE: self.network.keys_of(TARGET_NOISE)}
         self.network.body = body.name

@@ -124,8 +124,8 @@ class LabelledBenchmark(Benchmark[ImageSet]):
                 f"benchmark.batch_size is {self.batch_size}, and the largest task has {self.max_shown} training "
                 "images; it must be at most that."
             )
-        if self.augment != "none" and (self.permutes or self.predicts_numbers):
-            inputs = "permuted pixels" if self.permutes else "no images"
+        if self.augment != "none" and not self.shows_images:
+            inputs = "no images" if self.predicts_numbers else "permuted pixels"
             raise ConfigError(
                 f"benchmark.augment={self.augment} shifts or mirrors images, and the inputs of this benchmark are "
                 f"{inputs}; choose benchmark.augment=none."
@@ -138,6 +138,11 @@ class LabelledBenchmark(Benchmark[ImageSet]):
         left_out |= set() if settings.get("transition_steps") else {"transition"}
         left_out |= set() if "crop" in settings.get("augment", "none") else {"crop_margin"}
         return {name: value for name, value in super().canonical(settings).items() if name not in left_out}
+
+    @property
+    def shows_images(self) -> bool:
+        """Whether inputs are images with their pixels in place, which can be shifted and mirrored."""
+        return not (self.permutes or self.predicts_numbers)
 
     @property
     def augmentation(self) -> Augmentation | None:

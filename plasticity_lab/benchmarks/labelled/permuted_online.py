@@ -21,6 +21,11 @@ class PermutedOnline(PermutedPixels):
 
     permuted: str = setting("pixels", one_of=("pixels", "labels"))
 
+    @property
+    def shows_images(self) -> bool:
+        """Whether pixels stay in place."""
+        return self.permuted == "labels"
+
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """The task's images with its pixel order, or with its names of the classes."""
         if self.permuted == "pixels":

@@ -63,7 +63,7 @@ def test_a_memory_that_was_lost_holds_a_return_once_it_is_learned_from(number):
     n, rows, longest, least = (int(draw.integers(low, high)) for low, high in ((1, 4), (9, 13), (4, 9), (1, 4)))
     agent = SimpleNamespace(batch=1, environments=1, n_step=n, replay="uniform", life_loss_is_terminal=False)
     courses = np.array(list(itertools.product((False, True), repeat=rows)))
-    memory = Memory(agent, EMULATOR, list(range(len(courses))), rows, np.ones(len(courses)))
+    memory = Memory(agent, [EMULATOR], list(range(len(courses))), rows, np.ones(len(courses)))
     assert memory.warm_up(least) == least, "nothing was lost"
     memory.ring.load({"end": 30, "held": rows, "lost": 0}, {})
     length = np.full(len(courses), int(draw.integers(1, longest)))

@@ -50,7 +50,8 @@ def test_its_networks_have_as_many_parameters_as_cleanrls():
     [
         (["benchmark=permuted_digits"], "agent=sac learns bodies.*benchmark=permuted_digits"),
         (["benchmark=catch"], "agent=sac cannot learn benchmark=catch: .*catch is one of 3.*hopper"),
-        (["benchmark=mujoco_cycle"], "one kind"),
+        (["benchmark=mujoco_cycle"], "network.adapter=true"),
+        (["benchmark=mujoco_cycle", "network=mlp"], "network=mlp.*halfcheetah"),
         (["intervention=ewc"], "intervention=ewc.*agent=sac"),
         (["agent.tau=0"], "agent.tau is 0"),
         (["agent.min_history=100", "agent.capacity=100"], "agent.min_history is 100.* below agent.capacity"),
