@@ -6,6 +6,7 @@ Legend: R repetitions, N examples, P points of a curve.
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -68,7 +69,8 @@ def assay(
     if len(x) < 2:
         raise InputError(f"x has {len(x)} examples; it must have at least 2.")
     size = min(batch_size, len(x))
-    how = Assay(steps=steps, batch_size=size, examples=len(x), repetitions=repetitions, points=points, lr=lr)
+    of_training: dict[str, Any] = {"steps": steps, "batch_size": size, "repetitions": repetitions, "points": points}
+    how = Assay(**of_training, examples=len(x), lr=lr)
     curves_PRB = np.zeros((points + 1, repetitions, 2))
     for repetition in range(repetitions):
         draw = torch.Generator().manual_seed(1000 * seed + repetition)
