@@ -14,6 +14,7 @@ from launch.plan.device import cores
 from launch.plan.timing import Contender, Timing, interleaved, on
 from launch.work.process import prepare_compiling, prepare_process
 from plasticity_lab.agents.supervised.workload import Packed, Workload
+from plasticity_lab.agents.supervised.workload_settings import USUAL
 
 
 @dataclass
@@ -109,7 +110,8 @@ def _measured(part: str, name: str, choices: Choices, contenders: Callable[[], S
 
 
 def _widths(workload: Workload, choices: Choices) -> Comparison:
-    widths, with_jax = choices.widths_of(workload.network), jax_missing(choices.device) is None
+    widths = choices.widths_of(workload.network)
+    with_jax = workload.network in USUAL and jax_missing(choices.device) is None
 
     def contenders() -> Iterator[Contender]:
         yield usual(workload, choices.device)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
+from launch.bench.plain_resnet18 import PlainResNet18
 from launch.bench.plain_vit import PlainViT
 from plasticity_lab.agents.supervised.workload import L2_INIT, LEARNING_RATE, WHITE, Data, Workload
 from plasticity_lab.agents.supervised.workload_settings import SETTINGS
@@ -53,7 +54,12 @@ def cnn(activation: nn.Module, classes: int) -> nn.Sequential:
     )
 
 
-NETWORKS = {"mlp": mlp, "cnn": cnn, "vit": partial(PlainViT, **SETTINGS["vit"].options)}
+NETWORKS = {
+    "mlp": mlp,
+    "cnn": cnn,
+    "vit": partial(PlainViT, **SETTINGS["vit"].options),
+    "resnet18": partial(PlainResNet18, width=SETTINGS["resnet18"].options["width"]),
+}
 
 
 class Usual:

@@ -82,9 +82,13 @@ SETTINGS = {
         *("plasticity_lab.networks.vit.ViT", (3, 32, 32), 100, 32, -20, 5, CNN_WIDTHS, "convolving"),
         options={"width": 64, "depth": 4, "heads": 4},
     ),
+    "resnet18": Setting(
+        *("plasticity_lab.networks.resnet18.ResNet18", (3, 32, 32), 100, 32, -20, 5, CNN_WIDTHS, "convolving"),
+        options={"width": 16, "norm": "batch"},
+    ),
 }
-"""The MLP as in Permuted MNIST (four in five pixels are black); the CNN as in 5+1 CIFAR; a small vision transformer on
-the same images, with 65 tokens. A burst is a whole chunk, or some tenths of a second.
+"""The MLP as in Permuted MNIST (four in five pixels are black); the CNN as in 5+1 CIFAR; a small vision transformer
+with 65 tokens and a narrow ResNet-18 on the same images. A burst is a whole chunk, or some tenths of a second.
 """
 USUAL = ("mlp", "cnn")
-"""The networks that the bench measures by default."""
+"""The networks that the bench measures by default, and JAX has too."""
