@@ -15,8 +15,9 @@ ONE = FEW | {"repetitions": 1}
 
 
 @pytest.mark.parametrize("kind", [FreshLabels, Teacher, PairedOffset])
-def test_an_identical_network_differs_by_exactly_0(kind):
-    own = setup(kind(**ONE))
+@pytest.mark.parametrize("activation", ["relu", "rrelu"])
+def test_an_identical_network_differs_by_exactly_0(kind, activation):
+    own = setup(kind(**ONE), activation=activation)
     found = values_of(own.assay, learned(begun(own, own_fresh(own))), 2)
     assert found["loss_gap"].tolist() == [0, 0]
     assert found["loss_ratio"].tolist() == [1, 1]
