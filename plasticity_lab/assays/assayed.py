@@ -90,7 +90,11 @@ class Assayed:
         probe = {} if setup.pixels is not None else dict(self.learner.view(task).probe)
         if setup.pixels is None and not probe:
             return without_values(assay, self.runs, 4)
-        copies = setup.begun(position, {name: weights[name] for name in names}, probe)
+        network, kept = self.learner.network, assay.moments == "kept"
+        moments = network.moments if kept else None
+        counts = [network.state()["updates"]] * self.runs if kept else ()
+        aged = {name: weights[name] for name in names}
+        copies = setup.begun(position, aged, probe, moments=moments, counts=counts)
         copies.measure()
         for first, last in pairwise(assay.measured_after()):
             copies.train(last - first)

@@ -22,9 +22,9 @@ def store(tmp_path):
 
 def test_the_numbers_are_those_of_runs_that_were_tried_while_they_learned(store, tmp_path, capfd):
     seen = Store(tmp_path / "seen")
-    chosen = ("assay=[fresh_labels,next_task]", *SHORT)
+    chosen = ("assay=[fresh_labels,next_task]", *SHORT, "assay.next_task.optimizer=own", "assay.next_task.moments=kept")
     runs = list(trained(seen, "seed=0,1", *KEEPS, *chosen).runs)
-    trained(store, "seed=0,1", *KEEPS)
+    trained(store, "seed=0,1", *KEEPS, "save_moments=true")
     before = {run: read_metrics(store, run) for run in runs}
     assert assay(store, *chosen) == 0
     for run in runs:
