@@ -174,6 +174,17 @@ def test_a_run_is_the_same_alone_packed_and_resumed(norm, width, how):
     assert not weight[..., 8 * width :].any()
 
 
+@needs_kernels
+@pytest.mark.slow
+def test_with_kernels_compiled_packs_of_two_widths_train_the_same_runs():
+    """In the test above one run is compared with a pack of three."""
+    network = {"name": "resnet18", "width": 3}
+    runs = [run(seed, network=network, images=29, batch_size=13) for seed in range(5)]
+    wide, two = (trained(some, IMAGES, compiled=True, kernels=True) for some in (runs, runs[1:3]))
+    assert not differing(wide.of(1), two.of(0))
+    assert not differing(wide.of(2), two.of(1))
+
+
 def test_activations_that_change_the_number_of_channels_and_agents_without_batches_are_refused_in_a_sentence():
     with pytest.raises(ConfigError, match=r"network=resnet18 adds maps.*choose another activation"):
         classifier(ResNet18(width=4), [CReLU()], IMAGE, CLASSES)
