@@ -79,14 +79,16 @@ def name_of_address(asked: Run, name: str) -> str:
 def add_results(store: Store, run: Run) -> str | None:
     """Adds the results of an assay's finished run to the run that it is about; a line about it.
 
-    None if it has no results yet, or if they were added before.  Raises StoreError.
+    None if it has no results yet, or if the columns of that assay are already the results of this run.
+    Raises StoreError.
     """
     record, table = read_record(store.assays, run.id), read_metrics(store.assays, run.id)
     if record is None or table is None or record["status"] not in FINISHED:
         return None
     source, name = run.science["agent"]["of"], run.name(ASSAY)
     of_source = read_record(store, source)
-    if of_source is None or any(each.get(ASSAY) == run.id for each in of_source.get("observed", [])):
+    added = [each[ASSAY] for each in (of_source or {}).get("observed", []) if ASSAY in each and each["name"] == name]
+    if of_source is None or added[-1:] == [run.id]:
         return None
     assay = run.component(ASSAY, Assay)
     columns = columns_of(assay, name)

@@ -33,6 +33,7 @@ NOT_MADE: Mapping[str, str] = {
     "mujoco_cycle_reduced/clean/figure6.png": NO_STAGES,
     "mujoco_cycle_reduced/clean/figureF1.png": NO_STAGES,
     **{f"ppo_cleanrl/agreement.{form}": NO_RUNS for form in ("csv", "md", "png")},
+    "assays/random_label_mnist.csv": "the results of assays; tests/docs/test_assays_page.py reads them",
     **{f"slurm/{name}.json": A_TIMING for name in ("chaos", "chaos_2", "chaos_3", "jobs")},
     **{f"speed/{path.name}": A_TIMING for path in (MEASURED / "speed").iterdir()},
 }
