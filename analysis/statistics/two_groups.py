@@ -1,4 +1,4 @@
-"""Two groups of runs compared: the tests of Welch, of pairs and of equivalence, Hedges' effect size, Holm's correction.
+"""Two groups of runs compared: Welch's test, the paired test, equivalence, Hedges' effect size, Holm's correction.
 
 Welch's test: whether two groups have equal means, without assuming equal variances.
 
