@@ -92,6 +92,11 @@ class Comparison:
     notes: Sequence[str]
 
 
+def range_of(measure: Measure) -> tuple[float, float] | None:
+    """The range of a share or an accuracy, in percent; None for other measures, also for differences of shares."""
+    return (0.0, 100.0) if measure.unit == "%" else None
+
+
 def comparison(
     rows: Sequence[Row],
     by: str | None = None,
@@ -149,11 +154,13 @@ def _compared(
 ) -> Compared:
     """The arms compared on one benchmark, or by scores; for scores, `ends` is given."""
     by_label = {arm.label: arm for arm in arms}
+    within = None
     if task is None:
         ends, better, names, ranked_by = ends or {}, SCORE.better, AGGREGATES, "iqm"
         values = {label: score_matrix(arm, ends) for label, arm in by_label.items()}
     else:
         ends, better, names, ranked_by = {}, asked.measures[task].better, ("iqm", "mean"), "mean"
+        within = range_of(asked.measures[task])
         values = {label: np.array(arm.values(task), dtype=float) for label, arm in by_label.items()}
 
     @cache
@@ -162,7 +169,9 @@ def _compared(
             return on_several(by_label[ours], by_label[theirs], ends)
         return on_one(by_label[ours], by_label[theirs], task, better)
 
-    aggregates = {label: {name: interval(value, name) for name in names} for label, value in values.items()}
+    aggregates = {
+        label: {name: interval(value, name, within=within) for name in names} for label, value in values.items()
+    }
     tasks = len(ends) or 1
     complete = [arm.label for arm in arms if len(arm.cells) == tasks and all(of.complete for of in arm.cells.values())]
     best = _best({label: of[ranked_by].value for label, of in aggregates.items()}, complete, better)

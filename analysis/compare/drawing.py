@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from analysis.compare.comparison import Compared, Comparison
+from analysis.compare.comparison import Compared, Comparison, range_of
 from analysis.compare.listing import name_of
 from analysis.compare.scores import Ends, ends_of, matrix, score_matrix
 from analysis.compare.setting import short, word
@@ -13,7 +14,7 @@ from analysis.figures.drawing import Drawing, Panel, Series, with_unit
 from analysis.figures.style import MOST, POINTS
 from analysis.statistics.bootstrap import profile
 from analysis.statistics.interval import Interval, interval
-from analysis.statistics.method import Method
+from analysis.statistics.method import LOGIT, Method
 from analysis.tables.table import Metrics
 from plasticity_lab.records.measures import Column
 
@@ -37,7 +38,8 @@ def drawing(found: Comparison, metrics: Metrics, name: str | None, tables: Itera
     curves: list[Panel] = []
     lines = [
         "Points and curves are interquartile means (IQM) over runs, differences are of means; bars and bands are "
-        "95 % intervals (Student's t); the caption of the table says how often they hold the truth.",
+        "95 % intervals (Student's t, on the logit scale if it would leave 0 to 100 %); the caption of the table says "
+        "how often they hold the truth.",
     ]
     profiles = False
     several = len({compared.section.words for compared in found.shown}) > 1
@@ -75,13 +77,16 @@ def _key(compared: Compared, arm: str) -> str:
 def _dots(
     compared: Compared, head: str, what: str, values: Sequence[tuple[str, Interval]], zero: bool = False
 ) -> Panel:
-    """A dot for each arm that has a value, with half of its interval to either side."""
+    """A dot for each arm that has a value, with its interval."""
     series = []
     for arm, middle in values:
         if middle.value is not None:
             half = None if middle.ends is None else (middle.ends[1] - middle.ends[0]) / 2
             key, n = _key(compared, arm), [min(middle.runs, default=0)]
-            dot = Series(arm, key, [middle.value], [arm], n, x_sd=[half], joined=False, marker="own", listed=False)
+            spread: dict[str, Any] = {"x_sd": [half]}
+            if middle.method.name.endswith(LOGIT):
+                spread = {"x_range": [middle.ends]}
+            dot = Series(arm, key, [middle.value], [arm], n, **spread, joined=False, marker="own", listed=False)
             series.append(dot)
     measure = compared.measure.of_difference if zero else compared.measure
     label = with_unit(f"{measure.label}, {what}", measure)
@@ -173,13 +178,13 @@ def _read(metrics: Metrics, runs: Sequence[str], column: Column) -> _Curves | st
 
 def _of_one(compared: Compared, head: str, curves: _Curves, of_arm: Mapping[str, set[str]]) -> Panel:
     """The courses on one benchmark, by task or by step."""
-    series = []
+    series, measure = [], curves.column.measure
     for arm, ids in of_arm.items():
         kept = {run: curve for run, curve in curves.of_run.items() if run in ids}
         bins = [at for at in curves.places if any(at in curve for curve in kept.values())]
-        middles = [interval(np.array([curve[at] for curve in kept.values() if at in curve]), "iqm") for at in bins]
+        of_bin = [np.array([curve[at] for curve in kept.values() if at in curve]) for at in bins]
+        middles = [interval(values, "iqm", within=range_of(measure)) for values in of_bin]
         series += _course(compared, arm, [curves.places[at] for at in bins], middles, [*kept])
-    measure = curves.column.measure
     x_label, y_label = "task" if curves.whole else "steps of the run", f"{with_unit(measure.title, measure)}, IQM"
     place = compared.task or ""
     return Panel(head, x_label, y_label, series, x_whole=True, band=True, labels=True, place=place)

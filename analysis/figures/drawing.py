@@ -40,7 +40,7 @@ class Series:
 
     label: the name in a legend. key: the name that decides its colour, as an activation's; "" if it has none.
     x, y: numbers, or the names of a panel's categories. x_sd, y_sd: the spread of a point's runs, None if unknown;
-    empty if no point has one. y_range: the lower and upper end instead, if the two sides differ. n: the number of runs
+    empty if no point has one. x_range, y_range: the two ends instead, if the two sides differ. n: the number of runs
     that a point averages. runs: their ids. joined: whether a line connects the points; a nan point breaks it. listed:
     whether a legend names it.
     """
@@ -53,6 +53,7 @@ class Series:
     x_sd: Sequence[float | None] = ()
     y_sd: Sequence[float | None] = ()
     y_range: Sequence[tuple[float, float] | None] = ()
+    x_range: Sequence[tuple[float, float] | None] = ()
     runs: Sequence[str] = ()
     joined: bool = True
     marker: Marker = "none"
@@ -65,6 +66,14 @@ class Series:
             return list(self.y_range)
         points = zip(self.y, self.y_sd, strict=True) if self.y_sd else ()
         return [(y - sd, y + sd) if _is_number(y) and sd is not None and isfinite(sd) else None for y, sd in points]
+
+    @property
+    def x_ends(self) -> list[tuple[float, float] | None]:
+        """The lower and upper end of each point along x; empty if no point has a spread."""
+        if self.x_range:
+            return list(self.x_range)
+        points = zip(self.x, self.x_sd, strict=True) if self.x_sd else ()
+        return [(x - sd, x + sd) if _is_number(x) and sd is not None and isfinite(sd) else None for x, sd in points]
 
     @property
     def last(self) -> tuple[float, float] | None:

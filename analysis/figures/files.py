@@ -21,6 +21,8 @@ COLUMNS = (
     "figure", "panel", "series", "activation", "x_is", "x", "x_sd", "y_is", "y", "y_sd", "y_low", "y_high", "n",
     "runs",
 )  # fmt: skip
+X_ENDS = ("x_low", "x_high")
+"""Further columns of a figure that has points with unequal sides along x."""
 
 
 def files_of(drawing: Drawing, paper: Paper = USUAL) -> dict[str, bytes]:
@@ -36,16 +38,18 @@ def csv_text(drawing: Drawing) -> str:
     """A line for each point, every number in full; `runs` are the ids of its runs."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    has_x_ends = any(any(series.x_range) for panel in drawing.panels for series in panel.series)
+    writer.writerow([*COLUMNS, *(X_ENDS if has_x_ends else ())])
     for panel in drawing.panels:
         for series in panel.series:
             points: Iterator[tuple[Any, ...]] = zip_longest(
-                series.x, series.x_sd, series.y, series.y_sd, series.y_range, series.n
+                series.x, series.x_sd, series.y, series.y_sd, series.y_range, series.n, series.x_range
             )
-            for x, x_sd, y, y_sd, y_range, n in points:
+            for x, x_sd, y, y_sd, y_range, n, x_range in points:
                 cells = [
                     drawing.name, panel.title, series.label, series.key, panel.x_label, x, x_sd, panel.y_label, y, y_sd,
                     *(y_range or ("", "")), n, " ".join(series.runs),
+                    *((x_range or ("", "")) if has_x_ends else ()),
                 ]  # fmt: skip
                 writer.writerow([guarded(cell) for cell in cells])
     return file.getvalue()
@@ -74,9 +78,12 @@ def of_file(path: Path) -> Drawing:
 
 
 def _series(content: Mapping[str, Any]) -> Series:
-    ends = [None if each is None else (each[0], each[1]) for each in content["y_range"]]
+    ends = {
+        name: [None if each is None else (each[0], each[1]) for each in content.get(name, ())]
+        for name in ("x_range", "y_range")
+    }
     places = {axis: [float("nan") if each is None else each for each in content[axis]] for axis in ("x", "y")}
-    return Series(**{**content, **places, "y_range": ends})
+    return Series(**{**content, **places, **ends})
 
 
 def _plain(value: Any) -> Any:

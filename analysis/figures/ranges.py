@@ -52,8 +52,7 @@ def _common(panels: Sequence[Panel]) -> Range | None:
 def _values(panel: Panel, series: Series) -> Iterator[float]:
     axes = axes_of(panel)
     if "x" in axes:
-        for x, sd in zip(series.x, series.x_sd or [None] * len(series.x), strict=True):
-            yield from _finite(x, *((x - sd, x + sd) if isinstance(x, int | float) and sd is not None else ()))
+        yield from _finite(*series.x, *(end for ends in series.x_ends if ends for end in ends))
     if "y" in axes:
         yield from _finite(*series.y, *(end for ends in series.y_ends if ends for end in ends))
 

@@ -151,7 +151,7 @@ def _panel(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:
 
 def _series(axes: "Axes", panel: Panel, series: Series, look: Look) -> None:
     x, y = _numbers(series.x, panel.x_categories), _numbers(series.y, panel.categories)
-    x_sd = np.array([np.nan if sd is None else sd for sd in series.x_sd], float) if len(series.x_sd) else None
+    x_ends = np.array([(np.nan, np.nan) if each is None else each for each in series.x_ends]).T
     ends = np.array([(np.nan, np.nan) if each is None else each for each in series.y_ends]).T
     colour, bars = look.colour_of(series), None
     signs = {"none": "", "own": look.marker, "filled": "o", "hollow": "o", "diamond": "D", "triangle": "^"}
@@ -161,9 +161,10 @@ def _series(axes: "Axes", panel: Panel, series: Series, look: Look) -> None:
         axes.fill_between(x, *ends, color=colour, alpha=style.BAND / paler, linewidth=0)
     elif ends.size:
         bars = abs(ends - y)
+    sides = abs(x_ends - x) if x_ends.size else None
     line = _dashes(look) if series.key else "-"
     axes.errorbar(
-        x, y, xerr=x_sd, yerr=bars, color=colour, linestyle=line if series.joined else "none",
+        x, y, xerr=sides, yerr=bars, color=colour, linestyle=line if series.joined else "none",
         marker="." if alone else signs[series.marker], markersize=4.5,
         markerfacecolor="white" if series.marker in style.HOLLOW else colour, elinewidth=0.9, capsize=CAP,
         label=series.label if series.listed else None,

@@ -168,7 +168,7 @@ def _of(panel: Panel, wanted: Collection[str]) -> Panel:
 
 def _at(series: Series, places: Sequence[int]) -> Series:
     """The series with only the points at these indices."""
-    columns = ("x", "y", "n", "x_sd", "y_sd", "y_range")
+    columns = ("x", "y", "n", "x_sd", "y_sd", "x_range", "y_range")
     return replace(series, **{name: [of[at] for at in places] for name in columns if (of := getattr(series, name))})
 
 

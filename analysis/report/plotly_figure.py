@@ -66,6 +66,11 @@ def _trace(panel: Panel, series: Series, look: Look) -> dict[str, Any]:
         if any(_there(sd) for sd in spread) and not (axis == "y" and panel.band):
             array = [sd if _there(sd) else 0 for sd in spread]
             trace[f"error_{axis}"] = {"type": "data", "array": array, "thickness": 1, "width": 3, "color": colour}
+    if any(series.x_range):
+        low, high = zip(*(ends or (x, x) for x, ends in zip(series.x, series.x_range, strict=True)), strict=True)
+        sides = {"array": [end - x for x, end in zip(series.x, high, strict=True)]}
+        sides["arrayminus"] = [x - end for x, end in zip(series.x, low, strict=True)]
+        trace["error_x"] = {"type": "data", "symmetric": False, **sides, "thickness": 1, "width": 3, "color": colour}
     return trace
 
 
@@ -187,7 +192,8 @@ def _hover(panel: Panel, series: Series) -> str:
 
 
 def _spread(series: Series, at: int) -> str:
-    if at < len(series.y_range) and (ends := series.y_range[at]):
+    ranges = series.y_range or series.x_range
+    if at < len(ranges) and (ends := ranges[at]):
         return f" [{ends[0]:.2f}, {ends[1]:.2f}]"
     spreads = series.y_sd or series.x_sd
     return f" ± {spreads[at]:.2f}" if at < len(spreads) and _there(spreads[at]) else ""

@@ -10,8 +10,8 @@ from typing import Any
 from analysis.conf import FOLDER, option
 from analysis.reported import Key, Published, lines_of, published
 from analysis.rows import grouped
-from analysis.statistics.two_groups import welch_of_summaries
 from analysis.tables.declared.means import TABLE2, TABLE_E3, TABLES_E4_E8
+from analysis.tables.paper import LEVEL, p_of_difference, shown_equal
 from analysis.tables.result import Result
 from analysis.tables.table import Table
 
@@ -23,13 +23,7 @@ PRINTED: Mapping[str, tuple[str, Sequence[Table[Result]]]] = {
     "tableE4_E8_interventions.csv": ("Tables E4–E8", TABLES_E4_E8),
 }
 """A file in analysis/reported → the paper's name of its content, and our tables that show the same values."""
-PAPERS_SEEDS = 5
-"""The number of seeds behind the paper's means and SDs, from the captions of Tables 3, F1 and F2.
-
-The other captions give no number; we assume the same one.
-"""
 SDS = 2
-LEVEL = 0.05
 POINTS = (1, 3)
 
 
@@ -68,7 +62,12 @@ class Compared:
         """The p-value of Welch's test for equal means; None for one run."""
         if self.sd is None:
             return None
-        return welch_of_summaries((self.mean, self.sd, self.n), (self.paper.mean, self.paper.sd, PAPERS_SEEDS))
+        return p_of_difference(self.mean, self.sd, self.n, self.paper)
+
+    @property
+    def equal(self) -> bool:
+        """Whether both means are shown equal within a percentage point; False for one run."""
+        return self.sd is not None and shown_equal(self.mean, self.sd, self.n, self.paper)
 
     @property
     def within_sds(self) -> bool:
@@ -81,14 +80,15 @@ class Share:
     """The number of computed cells, and how many are close to the paper's.
 
     within_sds: the number within two pooled SDs. within: the numbers within one and within three points.
-    not_told_apart: the number not significantly different from the paper's by Welch's test (p ≥ 0.05). A cell of one
-    seed has no SD and no test.
+    not_told_apart: the number not significantly different from the paper's by Welch's test (p ≥ 0.05). equal: the
+    number shown equal within a percentage point. A cell of one seed has no SD and no test.
     """
 
     computed: int
     within_sds: int
     within: tuple[int, ...]
     not_told_apart: int
+    equal: int
 
 
 @dataclass(frozen=True)
@@ -186,6 +186,7 @@ def share(cells: Sequence[Compared]) -> Share:
         sum(cell.within_sds for cell in cells),
         tuple(sum(abs(cell.apart) <= points for cell in cells) for points in POINTS),
         sum(cell.p is not None and cell.p >= LEVEL for cell in cells),
+        sum(cell.equal for cell in cells),
     )
 
 

@@ -9,7 +9,6 @@ from tabulate import tabulate
 from analysis.names import ACTIVATIONS, BENCHMARKS, INTERVENTIONS, display
 from analysis.reported import lines
 from analysis.reproduction.cells import (
-    PAPERS_SEEDS,
     PRINTED,
     Compared,
     Ranks,
@@ -21,6 +20,7 @@ from analysis.reproduction.cells import (
 )
 from analysis.rows import grouped
 from analysis.tables.listing import NOTHING
+from analysis.tables.paper import PAPERS_SEEDS
 
 NOT_MEASURED = {
     "Table 1": "table1_split_cifar100.csv",
@@ -48,7 +48,8 @@ def headline(cells: Sequence[Compared]) -> str:
     words = (
         f"{len(cells)} of {sum(printed_cells().values())} printed cells are computed. Among the {total.computed} over "
         f"several seeds, {total.within_sds} lie within two pooled SDs, {total.within[0]} within one point, "
-        f"{total.within[1]} within three; {total.not_told_apart} do not differ significantly by Welch's test (p ≥ 0.05)"
+        f"{total.within[1]} within three; {total.not_told_apart} do not differ significantly by Welch's test (p ≥ "
+        f"0.05), and {total.equal} are shown equal within a point (two one-sided tests, p < 0.05)"
     )
     if alone.computed:
         words += (
@@ -61,12 +62,13 @@ def text(cells: Sequence[Compared], markdown: bool = False) -> str:
     """The shares by table, the rank correlations by column, and the misses with their other measurements."""
     table = partial(tabulate, tablefmt="pipe" if markdown else "simple", disable_numparse=True)
     heading = "## {}\n".format if markdown else "{}\n".format
-    of_tables = ["table", "printed", "computed", "seeds", "within 2 SDs", "not different"]
+    of_tables = ["table", "printed", "computed", "seeds", "within 2 SDs", "not different", "shown equal"]
     parts = [
         headline(cells),
         heading(
             "By table: points are percentage points, SDs pooled: √((ours² + the paper's²) / 2); not different: by "
-            f"Welch's test, p ≥ 0.05, the paper's mean taken as one of {PAPERS_SEEDS} seeds"
+            f"Welch's test, p ≥ 0.05, the paper's mean taken as one of {PAPERS_SEEDS} seeds; shown equal: within a "
+            "point, by two one-sided tests, p < 0.05"
         ),
         table(_shares(cells), [*of_tables, "within 1 point", "within 3 points"]),
         heading("Rank correlation (Spearman) of the activations, by column; cells of one seed included"),
@@ -85,10 +87,10 @@ def _shares(cells: Sequence[Compared]) -> Iterable[list[object]]:
     for table, count in printed_cells().items():
         of_table = {seeds: share(group) for (name, seeds), group in groups.items() if name == table}
         for seeds, near in of_table.items():
-            shown = [NOTHING] * 2 if seeds == "one" else [near.within_sds, near.not_told_apart]
+            shown = [NOTHING] * 3 if seeds == "one" else [near.within_sds, near.not_told_apart, near.equal]
             yield [table, count, near.computed, seeds, *shown, *near.within]
         if not of_table:
-            yield [table, count, 0, *[NOTHING] * 5]
+            yield [table, count, 0, *[NOTHING] * 6]
 
 
 def _miss(cell: Compared) -> list[object]:

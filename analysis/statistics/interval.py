@@ -2,6 +2,7 @@
 
     interval(values_NM, of="iqm")                       Student's t; with winsorised runs if some are cut off
     interval(values_NM, of="iqm", method=PERCENTILE)    the papers' stratified percentile bootstrap
+    interval(values_NM, within=(0, 100))                on the logit scale, if Student's t would leave the range
     difference(ours_NM, theirs_KM, of="iqm")            Student's t for the difference
     improvement_interval(ours_NM, theirs_KM)            Student's t for the probability that a run of ours wins
 
@@ -22,8 +23,8 @@ from typing import Literal
 import numpy as np
 
 from analysis.statistics.bootstrap import bootstrap
-from analysis.statistics.method import PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
-from analysis.statistics.student import AGGREGATES, Contributions, Tasks, apart, together
+from analysis.statistics.method import LOGIT, PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
+from analysis.statistics.student import AGGREGATES, Contributions, Tasks, apart, on_logit_scale, together
 from analysis.statistics.summaries import iqm, mean_score, median_score, optimality_gap
 
 Rows = Literal["apart", "together"]
@@ -60,12 +61,20 @@ class Interval:
 
 
 def interval(
-    values_NM: np.ndarray, of: str = "mean", method: Method = STUDENT, rows: Rows = "apart", name: str = ""
+    values_NM: np.ndarray,
+    of: str = "mean",
+    method: Method = STUDENT,
+    rows: Rows = "apart",
+    name: str = "",
+    within: tuple[float, float] | None = None,
 ) -> Interval:
     """The aggregate of an arm's runs with its interval.
 
     method: `STUDENT`, or `PERCENTILE`; it holds the level, and for a bootstrap the replicates and the seed. name: the
     arm's name; together with the method's seed it decides which runs are drawn.
+    within: the range of all possible values, such as (0, 100) for an accuracy in percent. If Student's t would leave
+    it, the interval is made on the logit scale, and `method` says so; all other intervals stay the same. A range that
+    does not hold every value is ignored. It changes no percentile bootstrap, which never leaves the range.
 
     Raises ValueError for values with more than two axes.
     """
@@ -76,7 +85,9 @@ def interval(
     found = replace(found, value=part.value)
     if method.name == PERCENTILE.name:
         return _drawn(tasks, of, found, name)
-    return _by_student(found, [part], rows)
+    found = _by_student(found, [part], rows)
+    holds = within is not None and all(within[0] <= runs.min() and runs.max() <= within[1] for runs in tasks)
+    return _inside(found, within) if within and holds else found
 
 
 def difference(ours_NM: np.ndarray, theirs_KM: np.ndarray, of: str = "mean") -> Interval:
@@ -155,6 +166,16 @@ def _by_student(found: Interval, parts: Sequence[Contributions], rows: Rows) -> 
         return replace(found, reason="the runs do not differ")
     half = error.half_width(level)
     return replace(found, low=found.number - half, high=found.number + half)
+
+
+def _inside(found: Interval, within: tuple[float, float]) -> Interval:
+    """The interval itself if it is within the range; otherwise the interval on the logit scale."""
+    low, high = within
+    if found.ends is None or (low <= found.ends[0] and found.ends[1] <= high):
+        return found
+    first, last = on_logit_scale(found.number, found.ends[1] - found.number, within)
+    method = replace(found.method, name=found.method.name + LOGIT)
+    return replace(found, low=first, high=last, method=method)
 
 
 def _why_not(found: Interval, parts: Sequence[Contributions], rows: Rows) -> str | None:

@@ -111,6 +111,20 @@ class Error:
         return float(scipy.special.stdtrit(self.df, 0.5 + level / 2)) * self.error
 
 
+def on_logit_scale(value: float, half: float, within: tuple[float, float]) -> tuple[float, float]:
+    """The interval value ± half on the logit scale of a range, transformed back; so it never leaves the range.
+
+    The share p = (value − low) / (high − low) has the logit log(p / (1 − p)), and by the delta method its half-width is
+    the half-width of p, divided by p (1 − p). The value must be inside the range.
+    """
+    low, high = within
+    part = (value - low) / (high - low)
+    middle = math.log(part) - math.log1p(-part)
+    reach = half / (high - low) / (part * (1 - part))
+    first, last = ((1 + math.tanh((middle + sign * reach) / 2)) / 2 for sign in (-1, 1))
+    return low + (high - low) * first, low + (high - low) * last
+
+
 def apart(parts: Sequence[Contributions]) -> Error | None:
     """The standard error for one arm, or several compared arms, if each task has separate runs.
 

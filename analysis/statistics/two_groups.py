@@ -1,4 +1,4 @@
-"""Two groups of runs compared: the tests of Welch and of pairs, the effect size of Hedges, and the correction of Holm.
+"""Two groups of runs compared: Welch's test, the paired test, equivalence, Hedges' effect size, Holm's correction.
 
 Welch's test: whether two groups have equal means, without assuming equal variances.
 
@@ -9,6 +9,8 @@ needs the same seeds on both sides.
 Hedges' g is the difference of two means, in standard deviations of the runs. p says whether two means differ; with
 little noise, the smallest difference has a p below any level. g says how large the difference is compared with the
 effect of a seed.
+
+Equivalence: whether two means are shown equal within a margin, which a test of a difference cannot show.
 
 Holm's correction: the probability of any false positive stays at the level of one test.
 """
@@ -49,6 +51,26 @@ def welch_of_summaries(ours: tuple[float, float, int], theirs: tuple[float, floa
     return _test(mean - their_mean, (sd * sd, their_sd * their_sd), (n, their_n)).p
 
 
+def equivalence_of_summaries(
+    ours: tuple[float, float, int], theirs: tuple[float, float, int], margin: float
+) -> float | None:
+    """The p of equivalence: two one-sided tests that the true means are less than `margin` apart, by Welch's t.
+
+    If p < 0.05, the means are shown equal within the margin, and the 90 % interval of the difference lies within it.
+    "Not significantly different" shows less: with few seeds it is also true of means far apart. Each group is its mean,
+    SD and size. None for a group of fewer than two, and if neither varies.
+
+    Source: Schuirmann 1987, as in `statsmodels.stats.weightstats.ttost_ind(usevar="unequal")`.
+    """
+    import scipy.special  # slow to import; see `two_sided`
+
+    (mean, sd, n), (their_mean, their_sd, their_n) = ours, theirs
+    if min(n, their_n) < 2 or (sd == 0 and their_sd == 0):
+        return None
+    error, df = _error((sd * sd, their_sd * their_sd), (n, their_n))
+    return float(scipy.special.stdtr(df, (abs(mean - their_mean) - margin) / error))
+
+
 def welch(ours: Values, theirs: Values) -> Welch:
     """Two-sided test that both groups (n,), (m,) have equal means; t > 0 if ours is greater.
 
@@ -76,10 +98,16 @@ def two_sided(t: float, df: float) -> float:
 
 def _test(difference: float, variances: tuple[float, float], n: tuple[int, int]) -> Welch:
     """difference: first mean minus second."""
+    error, df = _error(variances, n)
+    t = difference / error
+    return Welch(n, t, two_sided(t, df), df)
+
+
+def _error(variances: tuple[float, float], n: tuple[int, int]) -> tuple[float, float]:
+    """The standard error of a difference of means, and its degrees of freedom by Welch and Satterthwaite."""
     first, second = (variance / size for variance, size in zip(variances, n, strict=True))
     df = (first + second) ** 2 / (first**2 / (n[0] - 1) + second**2 / (n[1] - 1))
-    t = difference / math.sqrt(first + second)
-    return Welch(n, t, two_sided(t, df), df)
+    return math.sqrt(first + second), df
 
 
 ROUNDING = 1e-13

@@ -9,10 +9,11 @@ from analysis.rows import Row
 from analysis.statistics.method import Method, shared, with_coverage
 from analysis.tables.made_by import made_lines
 from analysis.tables.missing import NOT_HERE, in_list, missing_lines, waiting_lines
-from analysis.tables.paper import of_another
+from analysis.tables.paper import LEVEL, MARGIN, PAPERS_SEEDS, of_another, p_of_difference, shown_equal
 from analysis.tables.result import Cell, Heading, Result
 from analysis.tables.table import Table
 from plasticity_lab.records.cautions import cautions
+from plasticity_lab.records.measures import POINTS
 from plasticity_lab.records.training_code import MIXED, MIXED_KIND, REFILLED
 
 FLAGS = {
@@ -174,12 +175,37 @@ def _paper(result: Result) -> list[str]:
     line = f"Paper: its values in {result.table.source} (full schedule, best hyperparameters, 5 seeds)"
     return [
         f"{line}; nothing for {in_list(result.table.columns, without)}." if without else f"{line}.",
+        *_equal(result),
         *(
             f"‡ {column.label}: the paper's numbers are {of_another(column.unlike)} ({'; '.join(column.unlike)})."
             for column in result.columns
             if column.unlike and column.name in reported
         ),
     ]
+
+
+def _equal(result: Result) -> list[str]:
+    """How many cells are shown equal to the paper's; empty without such cells and for other units than points."""
+    cells = [
+        (cell.mean, cell.sd, cell.n, cell.paper)
+        for (_, column), cell in result.cells.items()
+        if cell.paper and cell.mean is not None and cell.sd is not None and not column.unlike
+    ]
+    if not cells or result.metric.of_difference.unit != POINTS:
+        return []
+    tried = ", rows at several settings each with the same number of the paper" if _has_settings(result) else ""
+    p_values = [p_of_difference(*cell) for cell in cells]
+    different = sum(p is not None and p < LEVEL for p in p_values)
+    return [
+        f"Agreement with the paper, cells with several seeds{tried}: {sum(shown_equal(*cell) for cell in cells)} of "
+        f"{len(cells)} shown equal within {MARGIN:g} percentage point (two one-sided Welch tests, p < {LEVEL}; the "
+        f"paper's SD taken as over {PAPERS_SEEDS} seeds), {different} significantly different (p < {LEVEL})."
+    ]
+
+
+def _has_settings(result: Result) -> bool:
+    """Whether an activation has rows at several settings next to one number of the paper."""
+    return any(row.settings for row, column in result.cells if (row.name, column.name) in result.paper)
 
 
 def _to_come(result: Result) -> list[str]:

@@ -8,6 +8,7 @@ from analysis.conf import as_published
 from analysis.names import BODIES
 from analysis.reported import Published, lines, value_of
 from analysis.setting_words import short_words
+from analysis.statistics.two_groups import equivalence_of_summaries, welch_of_summaries
 from analysis.tables.table import Table
 
 COLUMNS = ("setting", "env")
@@ -16,6 +17,14 @@ ORDER = ("benchmark.order",)
 LENGTH = ("benchmark.tasks", "benchmark.epochs", "benchmark.steps", "benchmark.environment_steps")
 SETTING = "setting"
 """The column with an activation's settings."""
+PAPERS_SEEDS = 5
+"""The number of seeds behind the paper's means and SDs, from the captions of Tables 3, F1 and F2.
+
+The other captions give no number; we assume the same one.
+"""
+LEVEL = 0.05
+MARGIN = 1.0
+"""The margin within which a cell is shown equal to the paper's, in percentage points."""
 Values = Mapping[tuple[str, str], Published]
 """(row, column) → the paper's value."""
 _ACROSS = {"iqm": "iqm_delta", "mean": "mean_delta", "sd": "std_delta"}
@@ -76,6 +85,17 @@ def of_another(unlike: Sequence[str]) -> str:
     kinds = {"order": ORDER, "length": LENGTH}
     names = [kind for kind, settings in kinds.items() if keys & {key.removeprefix("benchmark.") for key in settings}]
     return f"of another {' and another '.join(names)}" if names else "of other settings"
+
+
+def p_of_difference(mean: float, sd: float, n: int, paper: Published) -> float | None:
+    """The p-value of Welch's test that our runs have the paper's mean; None if there is no test."""
+    return welch_of_summaries((mean, sd, n), (paper.mean, paper.sd, PAPERS_SEEDS))
+
+
+def shown_equal(mean: float, sd: float, n: int, paper: Published) -> bool:
+    """Whether our mean and the paper's are shown equal within `MARGIN`: two one-sided tests, p < `LEVEL`."""
+    p = equivalence_of_summaries((mean, sd, n), (paper.mean, paper.sd, PAPERS_SEEDS), MARGIN)
+    return p is not None and p < LEVEL
 
 
 def _lines(table: Table[Any]) -> Iterator[dict[str, str]]:

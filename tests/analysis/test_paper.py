@@ -47,8 +47,27 @@ def test_runs_that_are_not_as_published_mark_the_papers_number_and_have_no_diffe
     assert (r"$^\ddagger$" in latex([result.table.listing(result)])) == bool(unlike)
     assert line["paper_mean"] == "4.76"
     assert (line["difference"] == "") == bool(unlike)
+    agreement = [line for line in caption(result.table, result) if line.startswith("Agreement with the paper")]
+    assert len(agreement) == (not unlike)
     if unlike:
         assert f"‡ CIFAR 5+1: the paper's numbers are {of_another(unlike)}" in "\n".join(caption(result.table, result))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        # The paper has 4.76 ± 1.01: a standard error of 0.45, so a 90 % interval of equal means ends at ±0.96.
+        ([0.0475, 0.0476, 0.0477], "1 of 1 shown equal within 1 percentage point"),
+        ([0.05, 0.07, 0.03], "0 of 1 shown equal within 1 percentage point"),
+        ([0.0475], None),
+    ],
+)
+def test_the_caption_says_how_many_cells_are_shown_equal_and_how_many_differ(seeds, values, words):
+    records = seeds("relu", values, benchmark=of_benchmark("cifar51"), science={"network": {"name": "cnn"}})
+    (result,) = build(TABLE2, rows(records))
+    said = [line for line in caption(result.table, result) if line.startswith("Agreement with the paper")]
+    assert len(said) == (words is not None)
+    assert all(words in line and ", 0 significantly different" in line for line in said)
 
 
 def test_another_network_or_optimizer_is_not_as_published(seeds):

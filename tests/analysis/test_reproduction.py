@@ -38,6 +38,13 @@ def test_nearness_and_welchs_answer_by_hand():
     assert (several.not_told_apart, one.not_told_apart) == (2, 0), "relu: t = 0.4 / √(0.25/5) = 1.79; elu: 3.58"
 
 
+def test_a_cell_is_shown_equal_if_the_90_percent_interval_of_the_difference_is_within_a_point():
+    """SE √(0.09/5 + 0.16/5) = 0.2236 with 7.42 degrees of freedom: 0.4 + 1.877 · 0.2236 = 0.82; 0.8 + 0.42 = 1.22."""
+    assert [each.equal for each in CELLS] == [True, False, False, False, False]
+    assert share(CELLS).equal == 1
+    assert "1 are shown equal within a point" in headline(CELLS)
+
+
 def test_ranks_are_spearmans_over_a_column_of_one_intervention():
     (found,) = ranks([*CELLS, cell(1.0, 0.1, 1.0, 0.1, table="Table E3")])
     expected = scipy.stats.spearmanr([70, 60, 50, 40, 30], [70.4, 60.8, 52, 45, 28.5]).statistic
@@ -108,7 +115,8 @@ def test_the_readme_and_its_page_quote_what_the_commands_say():
     numbers = [len(cells), sum(printed.values())]
     for table in ("Table 2", "Table E3", "Tables G2, G3", "Tables E4–E8"):
         numbers += [computed[table], printed[table]]
-    numbers += [near.computed, near.within_sds, near.within[1], near.not_told_apart, one.computed, one.within[1]]
+    numbers += [near.computed, near.within_sds, near.within[1], near.not_told_apart, near.equal, one.computed]
+    numbers += [one.within[1]]
     words = re.sub(r"Table 2|E\d to E\d|E\d|G2 and G3", "", said)
     assert [int(number) for number in re.findall(r"\d+", words)] == numbers
     assert str(near.within_sds) in headline(cells)

@@ -1,5 +1,8 @@
 """Two arms of three seeds, by hand and by SciPy; and what is said where there is no number."""
 
+import csv
+import io
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,7 +12,13 @@ from analysis.compare.caption import caption
 from analysis.compare.comparison import comparison
 from analysis.compare.drawing import drawing
 from analysis.compare.listing import arms_table
+from analysis.figures.files import as_json, of_file
+from analysis.figures.files import csv_text as points
+from analysis.figures.static import draw
+from analysis.report.plotly_figure import charts
 from analysis.rows import rows
+from analysis.statistics.method import STUDENT
+from analysis.tables.render import text
 from plasticity_lab.errors import ConfigError
 from tests.helpers.made_up_agent import PLAYER
 
@@ -220,3 +229,32 @@ def test_agents_that_name_other_metrics_need_one(seeds):
     with pytest.raises(ConfigError, match="--metric"):
         comparison(two, "agent")
     assert comparison(two, "agent", metric="seconds").shown[0].reference in ("supervised", "player")
+
+
+def test_the_interval_of_an_accuracy_stays_within_0_and_100_percent_in_tables_and_figures(seeds, tmp_path):
+    """99, 95 and 45.5 %: Student's interval is 79.83 [5.80, 153.86]."""
+    arms = {"none": [0.99, 0.95, 0.455], "snr": [0.51, 0.50, 0.57]}
+    found = comparison(
+        rows([one for name, values in arms.items() for one in seeds("relu", values, intervention=name)]), "intervention"
+    )
+    (compared,) = found.shown
+    assert {name: of.ends for name, of in compared.aggregates["none"].items()} == {
+        name: pytest.approx((3.8337, 99.7463), abs=1e-3) for name in ("iqm", "mean")
+    }
+    assert compared.aggregates["snr"]["iqm"].method == STUDENT
+    assert "79.83 [3.83, 99.75]" in text([arms_table(compared)])
+    assert "on the logit scale" in said(found)
+    no_metrics = pl.LazyFrame(schema={"run": pl.String, "kind": pl.String, "task": pl.Int64, "step": pl.Int64})
+    drawn = drawing(found, lambda runs: no_metrics, None, [compared])
+    dots = {series.label: series for series in drawn.panels[0].series}
+    assert dots["none"].x_ends == [compared.aggregates["none"]["iqm"].ends]
+    assert dots["snr"].x_ends == [pytest.approx(compared.aggregates["snr"]["iqm"].ends)]
+    (file := tmp_path / "figure.json").write_text(as_json(drawn))
+    assert as_json(of_file(file)) == as_json(drawn)
+    (line,) = (line for line in csv.DictReader(io.StringIO(points(drawn))) if line["x_low"])
+    assert (float(line["x_low"]), float(line["x_high"])) == dots["none"].x_ends[0]
+    bars = next(trace["error_x"] for trace in charts(drawn)[0]["data"] if trace["name"] == "none")
+    (mean, (low, high)) = dots["none"].x[0], dots["none"].x_ends[0]
+    assert (bars["arrayminus"], bars["array"]) == ([pytest.approx(mean - low)], [pytest.approx(high - mean)])
+    (segment,) = draw(drawn).axes[0].containers[0].lines[2][0].get_segments()
+    assert segment[:, 0] == pytest.approx([low, high])

@@ -4,10 +4,19 @@ import numpy as np
 import pytest
 import scipy.special
 import scipy.stats
+from statsmodels.stats.weightstats import ttost_ind
 
 from analysis.statistics.relations import pearson
 from analysis.statistics.summaries import mean_sd
-from analysis.statistics.two_groups import correction, hedges, holm, paired, welch, welch_of_summaries
+from analysis.statistics.two_groups import (
+    correction,
+    equivalence_of_summaries,
+    hedges,
+    holm,
+    paired,
+    welch,
+    welch_of_summaries,
+)
 
 
 def test_mean_and_sample_sd_by_hand():
@@ -62,6 +71,18 @@ def test_of_printed_means_and_deviations_it_is_the_same_test_as_of_the_values():
     assert p != pytest.approx(scipy.stats.ttest_ind(ours, theirs).pvalue, rel=0.1)
     assert welch_of_summaries((1.0, 0.0, 3), (2.0, 0.0, 3)) is None, "nothing varies"
     assert welch_of_summaries((1.0, 0.5, 1), (2.0, 0.5, 3)) is None, "one value"
+
+
+@pytest.mark.parametrize("shift", [-3.0, 0.0, 0.4, 1.0, 2.5])
+def test_equivalence_is_statsmodels_and_the_90_percent_interval_within_the_margin(shift):
+    ours, theirs = np.array([0.0, 4.0, 9.0, 1.0]) / 10, np.linspace(0.9, 1.3, 9) + shift
+    printed = [(float(each.mean()), float(each.std(ddof=1)), len(each)) for each in (ours, theirs)]
+    p = equivalence_of_summaries(*printed, margin=1.0)
+    assert p == pytest.approx(ttost_ind(ours, theirs, -1.0, 1.0, usevar="unequal")[0])
+    low, high = scipy.stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(0.9)
+    assert (p < 0.05) == (-1 < low and high < 1)
+    assert equivalence_of_summaries((1.0, 0.0, 3), (1.0, 0.0, 3), 1.0) is None, "nothing varies"
+    assert equivalence_of_summaries((1.0, 0.5, 1), (1.0, 0.5, 3), 1.0) is None, "one value"
 
 
 def test_welch_agrees_with_what_the_paper_calls_significant():

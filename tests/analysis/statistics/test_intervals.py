@@ -5,12 +5,13 @@ import math
 
 import numpy as np
 import pytest
+import scipy.special
 import scipy.stats
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from analysis.coverage.simulation import studentised, t_of
 from analysis.statistics.interval import difference, improvement_interval, interval
-from analysis.statistics.method import BOUNDS_ANEW, PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
+from analysis.statistics.method import BOUNDS_ANEW, LOGIT, PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
 from analysis.statistics.plasticity_score import Spread, plasticity_scores, spread
 from analysis.statistics.student import AGGREGATES
 from analysis.statistics.summaries import improvement, iqm, median_score, optimality_gap
@@ -207,3 +208,37 @@ def test_equal_seeds_and_names_draw_the_same():
     again = plasticity_scores(dict(reversed(returns.items())), method=method).scores["relu"]
     assert again.ends == pytest.approx(first.ends, rel=1e-12), "in whatever order arms come"
     assert plasticity_scores(returns, method=Method(method.name, replicates=300, seed=1)).scores["relu"] != first
+
+
+PERCENT = (0.0, 100.0)
+
+
+@pytest.mark.parametrize("of", ["mean", "iqm"])
+@pytest.mark.parametrize("values", [[99.0, 95.0, 45.5], [98.0, 99.0, 99.5], [0.0, 1.0, 100.0], [0.2, 0.0, 0.1, 7.0]])
+def test_an_interval_of_shares_that_would_leave_the_range_is_made_on_the_logit_scale(values, of):
+    plain, found = interval(values, of), interval(values, of, within=PERCENT)
+    assert plain.low < 0 or plain.high > 100
+    assert (found.value, found.method.name) == (plain.value, plain.method.name + LOGIT)
+    assert 0 < found.low < found.value < found.high < 100
+    part = plain.value / 100
+    half = (plain.high - plain.value) / 100 / (part * (1 - part))
+    middle = scipy.special.logit(part)
+    assert found.ends == pytest.approx(tuple(100 * scipy.special.expit([middle - half, middle + half])))
+    mirrored = interval([100 - value for value in values], of, within=PERCENT)
+    assert mirrored.ends == pytest.approx((100 - found.high, 100 - found.low))
+    shares = interval([value / 100 for value in values], of, within=(0.0, 1.0))
+    assert shares.ends == pytest.approx(tuple(end / 100 for end in found.ends))
+
+
+@pytest.mark.parametrize("values", [[50.0, 51.0, 52.0], [99.0, 95.0, 100.1], [100.0, 100.0, 100.0], [99.9]])
+def test_any_other_interval_stays_as_it_was(values):
+    """Within the range; with a value outside of it, for which the range is wrong; and without an interval."""
+    assert interval(values, within=PERCENT) == interval(values)
+    assert interval(values, method=PERCENTILE, within=PERCENT) == interval(values, method=PERCENTILE)
+
+
+def test_a_whole_run_on_two_tasks_stays_within_the_range_too():
+    scores = np.array([[99.0, 98.0], [97.0, 99.0], [60.0, 99.5]])
+    plain, found = (interval(scores, rows="together", within=within) for within in (None, PERCENT))
+    assert plain.high > 100 > found.high
+    assert found.method.name == STUDENT.name + WHOLE_RUNS + LOGIT
