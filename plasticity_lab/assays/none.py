@@ -1,6 +1,7 @@
 """No assay: nothing is tried."""
 
 from plasticity_lab.assays.assay import Assay
+from plasticity_lab.others import Others
 
 
 class NoAssay(Assay):
@@ -8,3 +9,7 @@ class NoAssay(Assay):
 
     def __init__(self) -> None:
         """It has no settings."""
+
+    def objection(self, others: Others) -> str | None:
+        """None: it goes with everything."""
+        return None
