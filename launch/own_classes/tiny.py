@@ -18,6 +18,7 @@ from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.ppo.agent import PPO
 from plasticity_lab.agents.supervised.agent import Supervised
 from plasticity_lab.agents.value.targets.auto import Auto
+from plasticity_lab.assays.none import NoAssay
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
 from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
@@ -65,6 +66,7 @@ IMAGES, HELD_OUT = 12, 3
 """Made-up images of each class."""
 STANDARD: Mapping[str, tuple[type[Component], Mapping[str, Any]]] = {
     "activation": (ReLU, {}),
+    "assay": (NoAssay, {}),
     "diagnostics": (NoDiagnostic, {}),
     "head": (Flatten, {}),
     "intervention": (NoIntervention, {}),
