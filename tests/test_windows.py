@@ -32,7 +32,19 @@ PAPER = ("check-paper", "reproduction")
 """They read no store."""
 PLAIN = {
     "launch": {
-        *("calibrate", "cancel", "check", "dashboard", "doctor", "export", "import", "logs", "observe", "resume"),
+        *(
+            "assay",
+            "calibrate",
+            "cancel",
+            "check",
+            "dashboard",
+            "doctor",
+            "export",
+            "import",
+            "logs",
+            "observe",
+            "resume",
+        ),
         "study",
     },
     "analysis": {"figure", "report", "coverage", "preregister"},

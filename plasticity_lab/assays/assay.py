@@ -93,13 +93,13 @@ class Given:
 class Assay(Component):
     """The base class of an assay. A final class makes the problem; the training is the same for all assays.
 
-    steps: updates of each copy. batch_size: examples of an update. examples: N. repetitions: R, each with its own
-    problem and its own fresh network. points: how often the loss on all examples is measured, after equal numbers of
-    steps, and before the first. lr: the learning rate of Adam. optimizer: adam (new, without moments), or own (the
-    run's, with its settings). moments: new, or kept (the aged network goes on with the run's moments; needs
+    steps: updates of each copy. batch_size: examples of an update, at most all. examples: N. repetitions: R, each with
+    its own problem and its own fresh network. points: how often the loss on all examples is measured, after equal
+    numbers of steps, and before the first. lr: the learning rate of Adam. optimizer: adam (new, without moments), or
+    own (the run's, with its settings). moments: new, or kept (the aged network goes on with the run's moments; needs
     `optimizer=own` and runs with `save_moments=true`). head: kept, or fresh (the aged network's output layers begin as
-    the fresh network's). intervention: none, or own (with the run's intervention, as far
-    as it acts within updates). every: if the assay is tried while a run trains, the number of tasks between trials.
+    the fresh network's). intervention: none, or own (with the run's intervention, as far as it acts within updates).
+    every: if the assay is tried while a run trains, the number of tasks between trials.
     """
 
     steps: int = setting(400, at_least=1)
@@ -128,11 +128,6 @@ class Assay(Component):
         if self.moments == "kept" and self.optimizer != "own":
             raise ConfigError(
                 "assay.moments=kept goes on with the moments of the run's own optimizer; choose assay.optimizer=own."
-            )
-        if self.batch_size > self.examples:
-            raise ConfigError(
-                f"assay.batch_size is {self.batch_size}, and assay.examples is {self.examples}; it must be at most "
-                "that."
             )
         if self.points > self.steps:
             raise ConfigError(f"assay.points is {self.points}; it must be at most assay.steps, {self.steps}.")

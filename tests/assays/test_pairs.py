@@ -97,7 +97,6 @@ def test_the_interval_is_the_t_interval():
     ("settings", "named"),
     [
         ({"moments": "kept"}, "assay.optimizer=own"),
-        ({"batch_size": 2000}, "assay.examples is 1280"),
         ({"points": 500}, "assay.steps"),
         ({"repetitions": 0}, "assay.repetitions"),
     ],

@@ -41,6 +41,8 @@ def beside(group, name):
         return ["network=cnn_case_study"]
     if (group, name) == ("network", "cnn"):  # the digits have 8 × 8 pixels
         return ["network.padding=same"]
+    if name == "cloning":
+        return ["agent=dqn", "benchmark=catch"]
     if name == "nap":
         return ["network.norm=layer"]
     if (group, name) == ("network", "pixel_actor_critic"):

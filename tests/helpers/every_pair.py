@@ -34,7 +34,9 @@ SMALL = {
     "first": 1, "maturity": 1, "examples": 8, "layers": 1, "iterations": 2, "depth": 2, "heads": 2,
 }  # fmt: skip
 """Setting → the largest value of a run here, in each class that has it."""
-OTHERWISE = {"padding": "same", "experts": 3, "apart": 1}
+OTHERWISE = {"padding": "same", "experts": 3, "apart": 1, "repetitions": 1, "points": 2}
+OF_ASSAYS = {"steps": 4}
+"""The same for assays alone: other classes have settings of that name."""
 """Settings with a value of their own here."""
 VARIANTS = {
     "ewc of batches": ("ewc", {"batch": 4}),
@@ -147,7 +149,7 @@ def _words_of(group: str, name: str) -> list[str]:
     _, usual = choice(group, name)
     numbers = {key: value for key, value in usual.items() if value is None or type(value) in (int, float)}
     small = {key: SMALL[key] for key in numbers.keys() & SMALL if numbers[key] is None or numbers[key] > SMALL[key]}
-    other = {key: value for key, value in OTHERWISE.items() if key in usual}
+    other = {key: value for key, value in (OTHERWISE | (OF_ASSAYS if group == "assay" else {})).items() if key in usual}
     settings = {**small, **other, **CALM.get(name, {}), **own}
     words = {key: "null" if value is None else str(value).lower() for key, value in settings.items()}
     return [f"{group}={name}", *(f"{group}.{key}={value}" for key, value in words.items())]
