@@ -1,7 +1,7 @@
 """Statistics over runs: pure functions over arrays. SciPy computes all statistics that it implements.
 
-Values of one cell, (n,): `two_groups`, `relations`, `summaries`. Scores of one arm, (N seeds, M environments):
-`summaries`; `interval` for intervals that cover, with `student` below it, `method` for their measured coverage, and
+Values of one cell, (n,): `two_groups`, `permutation`, `shares`, `relations`, `summaries`.
+Scores of one arm, (N seeds, M environments): `summaries`; `interval` for intervals that cover, with `student` below it, `method` for their measured coverage, and
 `bootstrap` for the papers' intervals. `returns` computes scores and gaps from returns, `plasticity_score` the score of
 an activation. Settings by seeds: `selection`.
 
