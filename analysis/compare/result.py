@@ -13,6 +13,7 @@ from analysis.compare.caption import caption, pairs_caption
 from analysis.compare.comparison import Comparison, comparison
 from analysis.compare.drawing import TABLES, drawing
 from analysis.compare.listing import arms_table, name_of, pairs_table
+from analysis.compare.shape import shape_said
 from analysis.figures.drawing import Drawing
 from analysis.figures.files import files_of
 from analysis.frames import metrics_of
@@ -93,7 +94,7 @@ def shown(
     listings: list[Listing] = []
     for each in found.shown:
         said = [] if listings else [*found.notes, *notes]
-        listings.append(replace(arms_table(each), caption=caption(each, said)))
+        listings.append(replace(arms_table(each), caption=(*caption(each, said), *shape_said(each))))
         if each.shows_pairs:
             listings.append(replace(pairs_table(each), caption=pairs_caption(each)))
     if metrics is None:

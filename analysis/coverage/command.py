@@ -4,21 +4,29 @@ import argparse
 import csv
 import io
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import astuple, fields
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import tabulate
 
 from analysis.asked import write
+from analysis.coverage.further import CASES, Found, covered
 from analysis.coverage.simulation import LAWS, OF, Cell, Covered, Sizes, simulated
+from analysis.coverage.warned import ARMS, SEEDS, Warned, warned
+from analysis.coverage.warned import LAWS as WARNED_LAWS
 from analysis.reported import lines_of
 from analysis.statistics.method import FOLDER, file_of
 
+FURTHER, WARNINGS = "further", "warnings"
+"""The names of the files of the further laws, and of how often captions warn."""
 COLUMNS = ("of", "method", "distribution", "seeds", "tasks", "datasets", "intervals", "without", "coverage")
 
 
@@ -39,6 +47,8 @@ def add_command(command: argparse.ArgumentParser) -> None:
         "--out", type=Path, help="a folder for a file of each; without it the numbers are printed alone"
     )
     command.add_argument("--stored", action="store_true", help="print the stored results, as in docs/statistics.md")
+    command.add_argument("--further", action="store_true", help="runs such as one seed in ten that collapses; one task")
+    command.add_argument("--warnings", action="store_true", help="how often captions warn of gaps and of skewed runs")
     command.set_defaults(make=_make)
 
 
@@ -54,7 +64,13 @@ def _least(least: int) -> Callable[[str], int]:
 
 def _make(asked: argparse.Namespace) -> None:
     if asked.stored:
-        print(tables())
+        print(further_table() if asked.further else warnings_table() if asked.warnings else tables())
+        return
+    if asked.further:
+        _make_further(asked)
+        return
+    if asked.warnings:
+        _make_warnings(asked)
         return
     sizes = Sizes(asked.datasets, asked.few, asked.replicates, asked.seed)
     cells = [
@@ -83,6 +99,43 @@ def _make(asked: argparse.Namespace) -> None:
         for ending, text in (("csv", content), ("json", json.dumps(_how(asked, of), indent=1) + "\n")):
             write(asked.out / f"{file_of(of)}.{ending}", text.encode())
         print(f"Written: {asked.out / file_of(of)}.{{csv,json}}")
+
+
+def _make_further(asked: argparse.Namespace) -> None:
+    seeds = [many for many in sorted(set(asked.seeds)) if many > 2]
+    found = []
+    for case in CASES:
+        found += [covered(case, many, asked.datasets, asked.seed) for many in seeds]
+        print(f"{case.of}, {case.words}", file=sys.stderr, flush=True)
+    _store(asked, FURTHER, [fields(Found), *found], f"--further --seeds {' '.join(map(str, seeds))}")
+
+
+def _make_warnings(asked: argparse.Namespace) -> None:
+    sizes = [(law, arms, seeds) for law in WARNED_LAWS for arms in ARMS for seeds in SEEDS]
+    found = [warned(*size, asked.datasets, asked.seed) for size in sizes]
+    _store(asked, WARNINGS, [fields(Warned), *found], "--warnings")
+
+
+def _store(asked: argparse.Namespace, name: str, lines: Sequence[Any], words: str) -> None:
+    """Writes or prints a simulation.  lines: the fields of a dataclass, then its instances."""
+    header, *found = lines
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([each.name for each in header])
+    writer.writerows([_four(value) for value in astuple(each)] for each in found)
+    if asked.out is None:
+        print(file.getvalue(), end="")
+        return
+    command = f"python -m analysis coverage {words} --datasets {asked.datasets} --seed {asked.seed}"
+    how = {"command": " ".join([command, *_out(asked)]), **_versions()}
+    for ending, text in (("csv", file.getvalue()), ("json", json.dumps(how, indent=1) + "\n")):
+        write(asked.out / f"{name}.{ending}", text.encode())
+    print(f"Written: {asked.out / name}.{{csv,json}}")
+
+
+def _four(value: Any) -> Any:
+    """Fractions with four decimals, empty if undefined."""
+    return value if not isinstance(value, float) else "" if math.isnan(value) else f"{value:.4f}"
 
 
 def _all(cells: Sequence[Cell], sizes: Sizes, workers: int) -> Iterator[tuple[Cell, list[Covered]]]:
@@ -117,9 +170,15 @@ def _how(asked: argparse.Namespace, of: str) -> dict[str, str]:
         words += [f"--{name}", *map(str, getattr(asked, name))]
     for name in ("datasets", "few", "replicates", "seed"):
         words += [f"--{name}", str(getattr(asked, name))]
-    if asked.out.resolve() == FOLDER:
-        words += ["--out", "/".join(FOLDER.parts[-3:])]
-    return {"command": " ".join(words), "numpy": version("numpy"), "scipy": version("scipy")}
+    return {"command": " ".join([*words, *_out(asked)]), **_versions()}
+
+
+def _out(asked: argparse.Namespace) -> list[str]:
+    return ["--out", "/".join(FOLDER.parts[-3:])] if asked.out.resolve() == FOLDER else []
+
+
+def _versions() -> dict[str, str]:
+    return {"numpy": version("numpy"), "scipy": version("scipy")}
 
 
 # The stored simulation as the tables of docs/statistics.md: `python -m analysis coverage --stored` prints them.
@@ -144,6 +203,30 @@ def tables() -> str:
     ]
     header = ["of", "method", "tasks", *(f"{many} seeds" for many in seeds)]
     return tabulate.tabulate(body, header, tablefmt="pipe", disable_numparse=True)
+
+
+def further_table() -> str:
+    """The further laws as a Markdown table: the coverage in percent by number of seeds, from the stored simulation."""
+    lines = lines_of(FOLDER / f"{FURTHER}.csv")
+    seeds = sorted({int(line["seeds"]) for line in lines})
+    found: dict[tuple[str, str], dict[int, str]] = {}
+    for line in lines:
+        found.setdefault((line["law"], line["of"]), {})[int(line["seeds"])] = _percent(line)
+    body = [[*names, *(by_seeds[many] for many in seeds)] for names, by_seeds in found.items()]
+    header = ["runs", "interval of", *(f"{many} seeds" for many in seeds)]
+    return tabulate.tabulate(body, header, tablefmt="pipe", disable_numparse=True)
+
+
+def warnings_table() -> str:
+    """How often a table warns, in percent of the stores by number of seeds, from the stored simulation."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in lines_of(FOLDER / f"{WARNINGS}.csv"):
+        shares = (f"{100 * float(line[name]):.0f}" for name in ("gap", "any"))
+        found.setdefault((line["law"], line["arms"]), []).append(" / ".join(shares))
+    header = ["runs", "arms", *(f"{many} seeds" for many in SEEDS)]
+    return tabulate.tabulate(
+        [[*names, *cells] for names, cells in found.items()], header, "pipe", disable_numparse=True
+    )
 
 
 def _stored(of: str) -> Sequence[Line]:
