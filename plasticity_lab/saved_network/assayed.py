@@ -46,6 +46,8 @@ def run_of_assay(store: Store, source: str, asked: Run, name: str, only: Sequenc
     learned = found.structure(without=rest)
     agent = {"name": "tries_assay", "of": source, "tasks": tasks, "learned": learned}
     science = {key: value for key, value in found.science.items() if key not in LEFT_OUT}
+    if "eval_matrix" in science["benchmark"]:  # the assay's run measures no pairs of tasks
+        science["benchmark"] = {**science["benchmark"], "eval_matrix": False}
     targets = {address: target for address, target in found.targets.items() if group_of(address) not in LEFT_OUT}
     moved = {
         (option_of(each) and f"{LEARNED_WITH}.{option_of(each)}") or LEARNED_WITH: found.targets[each]

@@ -46,6 +46,13 @@ def test_the_numbers_are_those_of_runs_that_were_tried_while_they_learned(store,
     assert len(read_record(store, runs[0])["observed"]) == 2, "nothing is added twice"
 
 
+def test_a_run_with_a_matrix_of_tasks_is_tried_too(store):
+    (run,) = trained(store, "benchmark=split_digits", "agent=experience_replay", "seed=0", "save_weights=tasks").runs
+    assert assay(store, "assay=fresh_labels", *SHORT, "--tasks", "2") == 0
+    rows = [row for row in read_metrics(store, run).to_pylist() if row["kind"] == "task"]
+    assert [row["fresh_labels_loss_gap"] is None for row in rows[:3]] == [True, False, True]
+
+
 def test_refusals_name_the_reason(store, capfd):
     (run,) = trained(store, "seed=0", *KEEPS).runs
     bare = Store(store.root.parent / "bare")
