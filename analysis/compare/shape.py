@@ -2,7 +2,7 @@
 
 from analysis.compare.comparison import Compared
 from analysis.statistics.permutation import permutation
-from analysis.tables.shape_lines import shape_lines
+from analysis.tables.shape_lines import shape_of_cells
 
 
 def shape_said(compared: Compared) -> list[str]:
@@ -12,7 +12,7 @@ def shape_said(compared: Compared) -> list[str]:
         for arm in compared.arms
         for task, cell in arm.cells.items()
     }
-    lines = shape_lines(cells)
+    lines = shape_of_cells(cells)
     if not lines or compared.task is None:
         return lines
     values = {arm.label: arm.values(compared.task) for arm in compared.arms}
