@@ -142,9 +142,24 @@ def test_a_comparison_warns_and_has_the_permutation_test(seeds):
     no_metrics = pl.LazyFrame(schema={"run": pl.String, "kind": pl.String, "task": pl.Int64, "step": pl.Int64})
     lines = "\n".join(shown(comparison(runs, "intervention"), lambda _: no_metrics, None, []).listings[0].caption)
     assert "snr: 1 of 5 runs far below the others (20 % [1, 72])" in lines
-    assert (
-        f"Permutation test of one law for an arm and none, p not corrected: snr {permutation(FELL, NEAR):.2g}." in lines
+    p = permutation(FELL, NEAR)
+    assert f"Permutation test that both arms have one law, p not corrected: snr − none {p:.2g}." in lines
+
+
+def test_a_comparison_on_several_benchmarks_warns_once_and_names_them(seeds, benchmarks):
+    arms = {("none", "digits"): NEAR, ("snr", "digits"): FELL, ("none", "mnist"): NEAR, ("snr", "mnist"): NEAR}
+    runs = rows(
+        [
+            one
+            for (name, place), values in arms.items()
+            for one in seeds("relu", values, intervention=name, benchmark=benchmarks[place])
+        ]
     )
+    no_metrics = pl.LazyFrame(schema={"run": pl.String, "kind": pl.String, "task": pl.Int64, "step": pl.Int64})
+    listings = shown(comparison(runs, "intervention"), lambda _: no_metrics, None, []).listings
+    (only,) = (line for listing in listings for line in listing.caption if line.startswith("Beware"))
+    assert "snr on Permuted digits: 1 of 5 runs" in only
+    assert "MNIST" not in only
 
 
 @pytest.mark.parametrize(
