@@ -93,8 +93,8 @@ def shown(
     """
     listings: list[Listing] = []
     for each in found.shown:
-        said = [] if listings else [*found.notes, *notes]
-        listings.append(replace(arms_table(each), caption=(*caption(each, said), *shape_said(each))))
+        said = [] if listings else [*shape_said(found.shown), *found.notes, *notes]
+        listings.append(replace(arms_table(each), caption=caption(each, said)))
         if each.shows_pairs:
             listings.append(replace(pairs_table(each), caption=pairs_caption(each)))
     if metrics is None:

@@ -1,25 +1,29 @@
 """The warnings of a comparison: arms with a gap between runs or with skewed runs, and their permutation tests."""
 
+from collections.abc import Sequence
+
 from analysis.compare.comparison import Compared
 from analysis.statistics.permutation import permutation
-from analysis.tables.shape_lines import shape_lines
+from analysis.tables.shape_lines import shape_of_cells
 
 
-def shape_said(compared: Compared) -> list[str]:
-    """The warnings, and the permutation test of each arm against the reference; empty if nothing looks unusual."""
-    cells = {
-        arm.label if compared.task is not None else f"{arm.label} on {task}": cell
-        for arm in compared.arms
-        for task, cell in arm.cells.items()
-    }
-    lines = shape_lines(cells)
-    if not lines or compared.task is None:
-        return lines
-    values = {arm.label: arm.values(compared.task) for arm in compared.arms}
-    tests = {pair.ours: permutation(values[pair.ours], values[pair.theirs]) for pair in compared.against_reference}
-    said = [f"{arm} {p:.2g}" for arm, p in tests.items() if p is not None]
-    if said:
-        lines.append(
-            f"Permutation test of one law for an arm and {compared.reference}, p not corrected: {', '.join(said)}."
-        )
+def shape_said(shown: Sequence[Compared]) -> list[str]:
+    """The warnings for all tables of a comparison together, so that more tables do not give more false warnings.
+
+    Then the permutation test of each arm against the reference; empty if nothing looks unusual.
+    """
+    tables = [compared for compared in shown if compared.task is not None]
+    sections = {compared.section.words for compared in tables}
+    cells, tests = {}, []
+    for compared in tables:
+        place = ", ".join(filter(None, [compared.task, compared.section.words if len(sections) > 1 else ""]))
+        where = f" on {place}" if place and len(tables) > 1 else ""
+        cells |= {f"{arm.label}{where}": cell for arm in compared.arms for cell in arm.cells.values()}
+        values = {arm.label: [value for task in arm.cells for value in arm.values(task)] for arm in compared.arms}
+        for pair in compared.against_reference:
+            p = permutation(values[pair.ours], values[pair.theirs])
+            tests += [] if p is None else [f"{pair.words}{where} {p:.2g}"]
+    lines = shape_of_cells(cells)
+    if lines and tests:
+        lines.append(f"Permutation test that both arms have one law, p not corrected: {', '.join(tests)}.")
     return lines

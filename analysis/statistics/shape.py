@@ -18,6 +18,8 @@ GAPPED, GAPPED_AT_ALL, SKEWED = 0.04, 0.02, 0.02
 """The levels of a table for its three tests: one cell with a gap, gaps in all cells together, skewed cells."""
 NAMED = 0.05
 """If all cells together have gaps, those with a p below this level are named."""
+COARSE = 4
+"""Runs that differ by at most this number of steps of their metric have no shape."""
 LEAST = 3
 """The smallest number of runs that can show a gap."""
 
@@ -57,13 +59,13 @@ def gap(values: Sequence[float], step: float = 0.0) -> Gap | None:
     numbers k; p counts them all (Bonferroni), so it is not too small for any n.
 
     step: the distance of two neighbouring possible values, as 1 / examples for an accuracy. Runs with the same value
-    are taken to vary by it.
+    are taken to vary by it, and runs within `COARSE` steps show nothing.
     """
     import scipy.special  # slow to import; see `two_groups`
 
     runs = np.sort(np.asarray(values, dtype=np.float64))
     n = len(runs)
-    if n < LEAST or not np.isfinite(runs).all() or np.ptp(runs) == 0:
+    if n < LEAST or not np.isfinite(runs).all() or np.ptp(runs) <= COARSE * step:
         return None
     noise = n * step**2 / 12
     total = float(((runs - runs.mean()) ** 2).sum()) + noise

@@ -11,7 +11,7 @@ from analysis.tables.made_by import made_lines
 from analysis.tables.missing import NOT_HERE, in_list, missing_lines, waiting_lines
 from analysis.tables.paper import LEVEL, MARGIN, PAPERS_SEEDS, of_another, p_of_difference, shown_equal
 from analysis.tables.result import Cell, Heading, Result
-from analysis.tables.shape_lines import shape_lines
+from analysis.tables.shape_lines import shape_of_cells
 from analysis.tables.table import Table
 from plasticity_lab.records.cautions import cautions
 from plasticity_lab.records.measures import POINTS
@@ -42,7 +42,7 @@ def caption(table: Table[Result], result: Result) -> list[str]:
     lines += [f"{column.label} {caution}" for column in result.columns for caution in column.cautions]
     if result.metric.better:
         lines += _significance(result, shared(row.methods for row in rows)["effect"])
-    lines += shape_lines({f"{row.label} on {column.label}": cell for (row, column), cell in result.cells.items()})
+    lines += shape_of_cells({f"{row.label} on {column.label}": cell for (row, column), cell in result.cells.items()})
     lines += _paper(result)
     if table.reference and result.above:
         lines.append(

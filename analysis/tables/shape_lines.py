@@ -3,13 +3,15 @@
 They name the number that holds for such runs: interquartile mean, permutation test, or the exact interval of a share.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from analysis.names import BODIES
 from analysis.reported import lines_of
 from analysis.statistics.method import FOLDER
 from analysis.statistics.shape import Gap, looks, trimmed
 from analysis.statistics.shares import clopper_pearson
 from analysis.tables.result import Cell
+from analysis.tables.scores import Scores
 
 COLLAPSES, SKEWED = "one seed in ten collapses", "lognormal 1.5"
 _WORDS = {COLLAPSES: COLLAPSES, SKEWED: "runs are lognormal with a log SD of 1.5"}
@@ -19,31 +21,53 @@ SHOWN = 6
 """Up to this many cells are named."""
 
 
-def shape_lines(cells: Mapping[str, Cell]) -> list[str]:
-    """The warnings for a table or a comparison.  cells: name → cell, as "Tanh on Permuted MNIST"."""
-    found = looks({name: cell.values for name, cell in cells.items()})
-    collapsed = {name: cell for name, cell in cells.items() if 0 < cell.collapsed < cell.n}
-    said = [f"{name}: {_collapsed(cell)}" for name, cell in collapsed.items()]
+def shape_of_cells(cells: Mapping[str, Cell]) -> list[str]:
+    """The warnings for cells by name, as "Tanh on Permuted MNIST"."""
+    return shape_lines(
+        {name: cell.values for name, cell in cells.items()}, {name: cell.collapsed for name, cell in cells.items()}
+    )
+
+
+def shape_of_arms(scores: Scores) -> list[str]:
+    """The warnings for arms by environment: their returns, or their changes of gaps. Scores have no values of runs."""
+    return shape_lines(
+        {
+            f"{label}, {BODIES.get(column, column)}": shown.values
+            for label, arm in scores.arms.items()
+            for column, shown in arm.columns.items()
+            if len(shown.values)
+        }
+    )
+
+
+def shape_lines(values: Mapping[str, Sequence[float]], flagged: Mapping[str, int] | None = None) -> list[str]:
+    """The warnings for a table or a comparison; empty if nothing looks unusual.
+
+    values: name → the values of the runs. flagged: name → the number of runs flagged as collapsed.
+    """
+    found = looks(values)
+    runs = {name: len(of) for name, of in values.items()}
+    collapsed = {name: many for name, many in (flagged or {}).items() if 0 < many < runs[name]}
+    said = [
+        f"{name}: {many} of {runs[name]} runs collapsed ({_share(many, runs[name])})"
+        for name, many in collapsed.items()
+    ]
     said += [f"{name}: {_gap(each)}" for name, each in found.gaps.items() if name not in collapsed]
     if said:
         more = f"; and {len(said) - SHOWN} more cells" if len(said) > SHOWN else ""
         lines = [f"Beware of a gap between runs: {'; '.join(said[:SHOWN])}{more}."]
-        few = min(cells[name].n for name in {*collapsed, *found.gaps})
-        sizes = [(cell.collapsed, cell.n) for cell in collapsed.values()]
+        few = min(runs[name] for name in {*collapsed, *found.gaps})
+        sizes = [(many, runs[name]) for name, many in collapsed.items()]
         sizes += [(each.apart, each.of) for each in found.gaps.values()]
         lines.append(_of_gaps(few, any(not trimmed(*size) for size in sizes)))
         return lines
     if found.skewed:
-        towards, few = "high" if found.skewed > 0 else "low", min(cell.n for cell in cells.values())
+        towards, few = "high" if found.skewed > 0 else "low", min(runs.values())
         return [
             f"Beware of skewed runs, with a long {towards} side. {_covers(few, SKEWED)}The IQM covers better, "
             f"and the permutation test holds: {PAGE}."
         ]
     return []
-
-
-def _collapsed(cell: Cell) -> str:
-    return f"{cell.collapsed} of {cell.n} runs collapsed ({_share(cell.collapsed, cell.n)})"
 
 
 def _gap(found: Gap) -> str:

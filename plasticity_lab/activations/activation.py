@@ -68,6 +68,10 @@ class Activation(Component):
 
     floats_on_run_axis = True
 
+    bent: ClassVar[str | None] = None
+    """If it is x above 0 and slope · x elsewhere: its setting with the slope, or "" if the slope is 0. Our kernels can
+    then take many steps in one call. It holds for the class that declares it, not for its subclasses."""
+
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → (K, *), axis 2 grown by `expansion`."""
         raise NotImplementedError

@@ -11,6 +11,8 @@ from plasticity_lab.activations.activation import Activation, Site
 class ReLU(Activation):
     """max(x, 0).  Source: Nair & Hinton 2010."""
 
+    bent = ""
+
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → like x."""
         return torch.relu(x)

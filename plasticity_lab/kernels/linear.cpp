@@ -3,7 +3,6 @@
 // Legend: K runs, B examples, I inputs, O outputs.
 
 #include "linear.h"
-#include "sparse.h"
 #include "tensors.h"
 
 namespace {
@@ -17,19 +16,13 @@ Tensor linear(const Tensor& x_given, const Tensor& weight, const Tensor& bias) {
   STD_TORCH_CHECK(shared || x.size(0) == weight.size(0), "as many runs of x as of weights are needed, or one");
   const long runs = weight.size(0), batch = x.size(1), inputs = x.size(2), outputs = weight.size(2);
   Tensor h = empty({runs, batch, outputs});
-  Nothing nothing;
   Sparse few;
   bool are_few = false;
   for (long k = 0; k < runs; k++) {
     const float* xs = x.const_data_ptr<float>() + (shared ? 0 : k * batch * inputs);
     if (batch > 1 && (k == 0 || !shared)) are_few = sparse(xs, batch, inputs, few);
-    const Product own{{xs, inputs, 1},
-                      weight.const_data_ptr<float>() + k * inputs * outputs, outputs, {inputs},
-                      bias.const_data_ptr<float>() + k * outputs, 0,
-                      h.mutable_data_ptr<float>() + k * batch * outputs, outputs};
-    if (batch == 1) product<1, LONG>(1, outputs, own, nothing);
-    else if (are_few) sparse_product<PANEL>(few, outputs, own);
-    else deep_product<ROWS, WIDE>(batch, outputs, own);
+    linear_product(batch, inputs, outputs, xs, are_few ? &few : nullptr, weight.const_data_ptr<float>() + k * inputs * outputs,
+                   bias.const_data_ptr<float>() + k * outputs, h.mutable_data_ptr<float>() + k * batch * outputs);
   }
   return h;
 }

@@ -7,7 +7,7 @@
 // on its place in a pack nor on its batch's size, nor on whether the processor has AVX2 or AVX-512.
 #pragma once
 
-#include "products.h"
+#include "sparse.h"
 
 namespace {
 
@@ -19,5 +19,15 @@ constexpr int ROWS = 6, WIDE = 2, NARROW = 2, LONG = 8;  // into 16
 // LONG: of a single row, for which each weight is read once: the more of them lie next to each other, the better.
 constexpr int PANEL = 8;        // of a row of a product that leaves out zeros
 constexpr int MANY = 4 * ROWS;  // rows of such a product that are held at a time
+
+// One run's h (B, O) = bias (O) + x (B, I) · weight (I, O). few: which inputs are not 0, if they are few, else null.
+inline void linear_product(long batch, long inputs, long outputs, const float* x, const Sparse* few, const float* weight,
+                           const float* bias, float* h) {
+  Nothing nothing;
+  const Product own{{x, inputs, 1}, weight, outputs, {inputs}, bias, 0, h, outputs};
+  if (batch == 1) product<1, LONG>(1, outputs, own, nothing);
+  else if (few) sparse_product<PANEL>(*few, outputs, own);
+  else deep_product<ROWS, WIDE>(batch, outputs, own);
+}
 
 }  // namespace

@@ -5,34 +5,22 @@
 
 #include "filled.h"
 #include "linear.h"
+#include "linear_input.h"
 #include "tensors.h"
 
 namespace {
 
-// The gradient by x (K, B, I) from that by h, delta (K, B, O): delta · weightᵀ. What is smaller is turned: the weights, or delta and
-// the answer, with examples as a vector's lanes. Both take a sum in the same order.
+// The gradient by x (K, B, I) from that by h, delta (K, B, O): delta · weightᵀ.
 Tensor linear_input(const Tensor& delta_given, const Tensor& weight) {
   const Tensor delta = in_one_piece(delta_given);
   check(delta), check(weight);
   const long runs = delta.size(0), batch = delta.size(1), outputs = delta.size(2), inputs = weight.size(1);
   Tensor gradient = empty({runs, batch, inputs});
-  const bool of_weights = inputs * outputs < batch * (inputs + outputs);
-  std::vector<float> turned(of_weights ? inputs * outputs : outputs * batch), answer(of_weights ? 0 : inputs * batch);
-  Nothing nothing;
-  for (long k = 0; k < runs; k++) {
-    const float* d = delta.const_data_ptr<float>() + k * batch * outputs;
-    const float* w = weight.const_data_ptr<float>() + k * inputs * outputs;
-    float* g = gradient.mutable_data_ptr<float>() + k * batch * inputs;
-    if (of_weights) {
-      turn(inputs, outputs, w, turned.data());
-      product<ROWS, WIDE>(batch, inputs, {{d, outputs, 1}, turned.data(), inputs, {outputs}, nullptr, 0, g, inputs}, nothing);
-    } else {
-      turn(batch, outputs, d, turned.data());
-      product<ROWS, WIDE>(inputs, batch, {{w, outputs, 1}, turned.data(), batch, {outputs}, nullptr, 0, answer.data(), batch},
-                          nothing);
-      turn(inputs, batch, answer.data(), g);
-    }
-  }
+  std::vector<float> room(room_to_turn(batch, inputs, outputs));
+  for (long k = 0; k < runs; k++)
+    gradient_by_input(batch, inputs, outputs, delta.const_data_ptr<float>() + k * batch * outputs,
+                      weight.const_data_ptr<float>() + k * inputs * outputs,
+                      gradient.mutable_data_ptr<float>() + k * batch * inputs, room.data());
   return gradient;
 }
 

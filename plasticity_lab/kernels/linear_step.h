@@ -8,6 +8,7 @@
 
 #include "filled.h"
 #include "linear.h"
+#include "room.h"
 #include "tensors.h"
 
 namespace {
@@ -48,6 +49,13 @@ template <class Rule>
 struct Learned {
   float* parameter;
   float* moments[Rule::MOMENTS];
+
+  Learned at(long first) const {
+    Learned found = *this;
+    found.parameter += first;
+    for (float*& each : found.moments) each += first;
+    return found;
+  }
 };
 
 float* changed(const Tensor& x) {
@@ -55,58 +63,61 @@ float* changed(const Tensor& x) {
   return x.mutable_data_ptr<float>();
 }
 
-// Room for some numbers that begins on a vector's boundary.
-struct Room {
-  std::vector<float> room;
-  float* begin;
+// The room that a step takes meanwhile, for layers of at most so many outputs.
+struct RoomOfStep {
+  Room halves, lined;  // gradients of rows; a run's delta with rows that begin on a vector's boundary
+  Filled few;
 
-  explicit Room(long count) : room(count + LANES), begin(room.data()) {
-    while (reinterpret_cast<uintptr_t>(begin) % sizeof(Vector)) begin++;
-  }
+  RoomOfStep(long batch, long outputs) : halves(2 * MANY * outputs), lined(batch * (outputs + LANES)) {}
 };
 
-// One step of an optimizer by those gradients, in place, of which those of a few rows of the weights are held at a time. While the
-// next rows' are multiplied, the rows before are updated: between products, or where most inputs are 0 between rows.
-// numbers (K, NUMBERS).
+// One step of an optimizer for one run by those gradients, in place, of which those of a few rows of the weights are held at a time.
+// While the next rows' are multiplied, the rows before are updated: between products, or where most inputs are 0 between rows.
+// numbers (NUMBERS).
+template <class Rule>
+void step_of_run(long batch, long inputs, long outputs, const float* xs, const float* delta, const float* numbers,
+                 Learned<Rule> weight, Learned<Rule> bias, RoomOfStep& room) {
+  const long padded = (outputs + LANES - 1) / LANES * LANES;
+  float* d = room.lined.begin;
+  for (long b = 0; b < batch; b++) std::memcpy(d + b * padded, delta + b * outputs, outputs * sizeof(float));
+  Update<Rule> update{Rule(numbers)};
+  const auto begin = [&](const Learned<Rule>& of, long from, const float* gradient, long count) {
+    update.gradient = gradient, update.left = count, update.parameter = of.parameter + from;
+    for (int i = 0; i < Rule::MOMENTS; i++) update.moments[i] = of.moments[i] + from;
+  };
+  const bool are_few = filled(xs, batch, inputs, room.few);
+  const long at_once = are_few ? MANY : ROWS;
+  float *half = room.halves.begin, *other = half + at_once * outputs;
+  for (long i = 0; i < inputs; i += at_once) {
+    const long rows = std::min(at_once, inputs - i);
+    const Product own{{xs + i, 1, inputs}, d, padded, {batch}, nullptr, 0, half, outputs};
+    if (are_few) {
+      filled_product<PANEL>(room.few, i, rows, outputs, own, update);
+    } else {
+      product<ROWS, NARROW>(rows, outputs, own, update);
+    }
+    update.rest();
+    begin(weight, i * outputs, half, rows * outputs);
+    std::swap(half, other);
+  }
+  sum_rows(batch, outputs, d, padded, half);
+  update.rest();
+  begin(bias, 0, half, outputs);
+  update.rest();
+}
+
+// The same for K runs. numbers (K, NUMBERS).
 template <class Rule>
 void linear_update(const Tensor& x_given, const Tensor& delta_given, const Tensor& numbers, Learned<Rule> weight,
                    Learned<Rule> bias) {
   const Tensor x = in_one_piece(x_given), delta = in_one_piece(delta_given);
   check(x), check(delta), check(numbers);
   const long runs = x.size(0), batch = x.size(1), inputs = x.size(2), outputs = delta.size(2);
-  const float *all_x = x.const_data_ptr<float>(), *all_delta = delta.const_data_ptr<float>();
-  const long padded = (outputs + LANES - 1) / LANES * LANES;
-  const Room halves(2 * MANY * outputs), lined(batch * padded);  // a run's delta with rows that begin on a vector's boundary
-  float* d = lined.begin;
-  Filled few;
-  for (long k = 0; k < runs; k++) {
-    const float* xs = all_x + k * batch * inputs;
-    for (long b = 0; b < batch; b++) std::memcpy(d + b * padded, all_delta + (k * batch + b) * outputs, outputs * sizeof(float));
-    Update<Rule> update{Rule(numbers.const_data_ptr<float>() + Rule::NUMBERS * k)};
-    const auto begin = [&](const Learned<Rule>& of, long from, const float* gradient, long count) {
-      update.gradient = gradient, update.left = count, update.parameter = of.parameter + from;
-      for (int i = 0; i < Rule::MOMENTS; i++) update.moments[i] = of.moments[i] + from;
-    };
-    const bool are_few = filled(xs, batch, inputs, few);
-    const long at_once = are_few ? MANY : ROWS;
-    float *half = halves.begin, *other = half + at_once * outputs;
-    for (long i = 0; i < inputs; i += at_once) {
-      const long rows = std::min(at_once, inputs - i), from = (k * inputs + i) * outputs;
-      const Product own{{xs + i, 1, inputs}, d, padded, {batch}, nullptr, 0, half, outputs};
-      if (are_few) {
-        filled_product<PANEL>(few, i, rows, outputs, own, update);
-      } else {
-        product<ROWS, NARROW>(rows, outputs, own, update);
-      }
-      update.rest();
-      begin(weight, from, half, rows * outputs);
-      std::swap(half, other);
-    }
-    sum_rows(batch, outputs, d, padded, half);
-    update.rest();
-    begin(bias, k * outputs, half, outputs);
-    update.rest();
-  }
+  RoomOfStep room(batch, outputs);
+  for (long k = 0; k < runs; k++)
+    step_of_run<Rule>(batch, inputs, outputs, x.const_data_ptr<float>() + k * batch * inputs,
+                      delta.const_data_ptr<float>() + k * batch * outputs, numbers.const_data_ptr<float>() + Rule::NUMBERS * k,
+                      weight.at(k * inputs * outputs), bias.at(k * outputs), room);
 }
 
 }  // namespace

@@ -20,6 +20,11 @@ ANY_LAYOUT = torch.Tag.flexible_layout
 input that is not in one piece, so this tag is for operators with contiguous inputs."""
 SAME_LAYOUT = torch.Tag.needs_fixed_stride_order
 """Inputs are laid out as in eager mode: images with their channels last, by the loops that compute them."""
+OF_STACK = (
+    "(Tensor images, Tensor brightness, Tensor at, Tensor labels, Tensor weights, Tensor numbers, Tensor slopes, "
+    "int[] widths, Tensor(a!)[] parameters, Tensor(b!) losses, Tensor(c!) right, int first, int count) -> ()"
+)
+"""Many steps of a stack of layers: see kernels/stack.h."""
 PARTS: dict[str, dict[str, torch.Tag]] = {
     "linear": {"linear(Tensor x, Tensor weight, Tensor bias) -> Tensor": SAME_LAYOUT},
     "linear_gradients": {
@@ -34,6 +39,8 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
         "linear_sgd(Tensor x, Tensor delta, Tensor numbers, Tensor(a!) weight, Tensor(b!) bias, Tensor(c!) weight1, "
         "Tensor(d!) bias1) -> ()": ANY_LAYOUT,
     },
+    "stack_adam": {f"stack_adam{OF_STACK}": ANY_LAYOUT},
+    "stack_sgd": {f"stack_sgd{OF_STACK}": ANY_LAYOUT},
     "conv": {
         "conv(Tensor x, Tensor weight, Tensor bias, int kernel, int margin) -> Tensor": SAME_LAYOUT,
         "conv_input(Tensor delta, Tensor weight, int kernel, int margin) -> Tensor": SAME_LAYOUT,

@@ -23,6 +23,10 @@ class MLP(InHalves):
     NORMS (before each activation). If an agent asks for noise, all layers are noisy.
     """
 
+    plain_stack = True
+    """Its forward pass is its layers one after the other, with the activation between them and nothing else. Then our
+    kernels can take many steps in one call. It holds for this class, not for its subclasses."""
+
     def __init__(self, width: int = 100, depth: int = 2, init: str = "default", norm: str = "none") -> None:
         self.width = check("network.width", width, at_least=1)
         self.depth = check("network.depth", depth, at_least=1)

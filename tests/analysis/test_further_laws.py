@@ -118,3 +118,4 @@ def test_a_drawn_permutation_test_is_near_the_one_of_all_divisions():
     sums = np.array([pooled[list(one)].sum() for one in itertools.combinations(range(18), 9)]) - pooled.sum() / 2
     exact = np.mean(np.abs(sums) >= abs(ours.sum() - pooled.sum() / 2) - 1e-9)
     assert permutation(ours, theirs) == pytest.approx(exact, abs=0.015)
+    assert permutation(ours + 100, theirs, replicates=99) == 1 / 100, "no draw is as far apart; the given one counts"

@@ -51,6 +51,9 @@ def test_returns_are_means_by_environment_and_count_what_failed(cycles):
     assert "(1 failed)" in words
     assert "**313.33 ± 15.28**" in words
     assert "HalfCheetah-v5" in words
+    (warning,) = (line for line in listing.caption if line.startswith("Beware of a gap"))
+    assert "relu, Ant-v5: 1 of 3 runs far below the others (33 % [1, 91])" in warning
+    assert "tanh" not in warning
 
 
 def test_a_mean_and_what_stands_behind_it_are_written_in_one_form(cycles):

@@ -69,6 +69,22 @@ def test_equal_values_of_a_coarse_metric_are_no_gap():
     assert looks({"l2_init": [0.0, 98.0, 99.0, 99.0, 98.0], **others}).gaps.keys() == {"l2_init"}
 
 
+def test_runs_within_a_few_steps_of_a_coarse_metric_have_no_shape():
+    stream = np.random.Generator(np.random.Philox(key=4))
+    stores = [{"relu": np.round(80 + 0.4 * stream.normal(size=10)).tolist()} for _ in range(100)]
+    assert sum(bool(found.gaps) or found.skewed != 0 for found in map(looks, stores)) <= 10
+    seen = [looks({"relu": [10.0, *store["relu"][1:]]}).gaps.keys() == {"relu"} for store in stores]
+    assert sum(seen) >= 80
+
+
+def test_more_cells_need_a_clearer_gap():
+    doubtful = [0.0, 1.0, 2.0, 3.0, 16.0]
+    assert 0.04 / 4 < gap(doubtful).p < 0.04
+    quiet = {f"{at}": [0.0, 1.1, 2.3, 3.2, 4.6] for at in range(3)}
+    assert looks({"doubtful": doubtful}).gaps.keys() == {"doubtful"}
+    assert looks({"doubtful": doubtful, **quiet}).gaps == {}
+
+
 def test_a_quarter_of_the_runs_can_be_trimmed():
     assert [trimmed(*size) for size in ((1, 5), (4, 5), (2, 5), (2, 8), (3, 10), (1, 3))] == [
         True, True, False, True, False, True,
@@ -126,9 +142,24 @@ def test_a_comparison_warns_and_has_the_permutation_test(seeds):
     no_metrics = pl.LazyFrame(schema={"run": pl.String, "kind": pl.String, "task": pl.Int64, "step": pl.Int64})
     lines = "\n".join(shown(comparison(runs, "intervention"), lambda _: no_metrics, None, []).listings[0].caption)
     assert "snr: 1 of 5 runs far below the others (20 % [1, 72])" in lines
-    assert (
-        f"Permutation test of one law for an arm and none, p not corrected: snr {permutation(FELL, NEAR):.2g}." in lines
+    p = permutation(FELL, NEAR)
+    assert f"Permutation test that both arms have one law, p not corrected: snr − none {p:.2g}." in lines
+
+
+def test_a_comparison_on_several_benchmarks_warns_once_and_names_them(seeds, benchmarks):
+    arms = {("none", "digits"): NEAR, ("snr", "digits"): FELL, ("none", "mnist"): NEAR, ("snr", "mnist"): NEAR}
+    runs = rows(
+        [
+            one
+            for (name, place), values in arms.items()
+            for one in seeds("relu", values, intervention=name, benchmark=benchmarks[place])
+        ]
     )
+    no_metrics = pl.LazyFrame(schema={"run": pl.String, "kind": pl.String, "task": pl.Int64, "step": pl.Int64})
+    listings = shown(comparison(runs, "intervention"), lambda _: no_metrics, None, []).listings
+    (only,) = (line for listing in listings for line in listing.caption if line.startswith("Beware"))
+    assert "snr on Permuted digits: 1 of 5 runs" in only
+    assert "MNIST" not in only
 
 
 @pytest.mark.parametrize(

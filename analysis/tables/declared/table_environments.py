@@ -20,6 +20,7 @@ from analysis.tables.missing import NOT_HERE, TRAINING, as_words
 from analysis.tables.paper import SETTING, of_another, printed_values, unlike_paper
 from analysis.tables.result import chosen_words
 from analysis.tables.scores import PUBLISHED, Arm, Scores, Shown, alike, best, scores
+from analysis.tables.shape_lines import shape_of_arms
 from analysis.tables.table import Table, without_episode
 
 BOUNDS_OF = "tableF1_plasticity_score.csv"
@@ -149,17 +150,13 @@ def caption(table: Table[Scores], found: Scores) -> list[str]:
     )
     lines.append(f"{benchmark}: {data_line(found.rows)}.")
     lines += made_lines(found.rows, {label: arm.mixed for label, arm in found.arms.items()})
-    others = (
-        _ALIKE.format(_TEST_OF_SCORES if returns == "score" else _TEST_OF_MEANS, table.level)
-        if alike(table, found)
-        else ""
-    )
+    tested = _TEST_OF_SCORES if returns == "score" else _TEST_OF_MEANS
+    others = _ALIKE.format(tested, table.level) if alike(table, found) else ""
     lines.append(
         "Failed: a return below -500, or one that is not finite. k/n: k of n runs have a value; bold: the best of "
         f"those that are complete{others}."
     )
-    lines += _without(found)
-    lines += _bounds(table, found)
+    lines += [*shape_of_arms(found), *_without(found), *_bounds(table, found)]
     lines += [f"{benchmark} {caution}" for caution in cautions_of(study)]
     if unlike := unlike_paper(table.only["benchmark"][0], study):
         lines.append(f"The paper's numbers are {of_another(unlike)} ({'; '.join(unlike)}).")

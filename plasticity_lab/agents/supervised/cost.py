@@ -5,6 +5,7 @@ from math import prod
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.supervised.many_steps import kernel_of
 from plasticity_lab.agents.supervised.score import AT_ONCE
 from plasticity_lab.agents.update import of_kernels
 from plasticity_lab.data.image_set import ImageSet
@@ -16,8 +17,14 @@ PASSES, COLUMNS = 2.5, 3
 """Measuring a perturbed epoch: its cost in forward passes, and the number of recorded numbers."""
 
 
-def cost_of(parts: Parts, model: Model, images: ImageSet, clipped: bool = False) -> Cost:
-    """Steps, operations and bytes of one run.  clipped: whether gradients are clipped."""
+def cost_of(parts: Parts, model: Model, images: ImageSet, clipped: bool = False, usual: bool = True) -> Cost:
+    """Steps, operations and bytes of one run.
+
+    clipped: whether gradients are clipped. usual: whether `SupervisedLearner` itself takes the steps.
+    """
+    kernels = of_kernels(parts, [model], clipped)
+    if usual and (many := kernel_of(parts, model, clipped)) is not None:
+        kernels["kernel_parts"] = [many, "linear"]
     benchmark = parts.benchmark
     pixels = prod(images.train_images.shape[1:])
     lesson = benchmark.lesson(images, parts.stream_seeds[0], 0)
@@ -56,7 +63,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet, clipped: bool = False)
         looks=PASSES * seen,
         look_flops=2 * PROBE * work if seen else 0,
         looked=COLUMNS * seen,
-        **of_kernels(parts, [model], clipped),
+        **kernels,
     )
 
 

@@ -22,6 +22,8 @@ from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.coming import ComingImages
 from plasticity_lab.agents.supervised.earlier import EarlierTask
 from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for
+from plasticity_lab.agents.supervised.many_steps import NUMBERS, ManySteps, kernel_of
+from plasticity_lab.agents.supervised.matrix_row import row_of
 from plasticity_lab.agents.supervised.perturbed import Perturbed
 from plasticity_lab.agents.supervised.score import AT_ONCE, HeldOut, HeldOutUnmoved, indices, score_of
 from plasticity_lab.agents.supervised.step import (
@@ -35,7 +37,7 @@ from plasticity_lab.agents.supervised.step import (
 from plasticity_lab.agents.supervised.tables import DrawnByEpoch, Tables, aligned_batches, moves_of, second_batches
 from plasticity_lab.agents.update import SECOND, Loss, takes_second
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
-from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Stream, Task
+from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.encoder import Encoder
@@ -79,6 +81,7 @@ class SupervisedLearner:
         self.pixels = Pixels(image_set, benchmark.normalise, device, last, benchmark.augmentation)
         self.network = network = PackedNetwork(parts, model, device)
         self.keys = network.step_keys
+        self.many = self._many_steps(parts, compiled and on_cpu, max_norm is not None)
         step = step_of(
             model, network.optimizer, network.intervention, self.pixels, parts.kernels, self.loss_of, max_norm
         )
@@ -137,7 +140,7 @@ class SupervisedLearner:
         taken, earlier = 0, () if chunk.shares is None else (self._earlier_images(),)
         while taken < chunk.steps:
             part = self.network.due(chunk.steps - taken)
-            self._take(tables, self.tables.at[taken : taken + part], *earlier)
+            self._take(tables, taken, part, *earlier)
             self.network.took(part)
             taken += part
         rows = self.tables.rows_of(chunk)
@@ -212,6 +215,9 @@ class SupervisedLearner:
             corrections = {**corrections, SECOND: (second + self.offsets.view(-1, 1, 1)).transpose(0, 1)}
         if chunk.shares is not None:
             corrections = {**corrections, **self.earlier.rows(chunk, chunk.shares)}
+        elif self.many is not None:
+            numbers = self.many.numbers(self.network, corrections, chunk.steps)
+            corrections = {**corrections, NUMBERS: numbers}
         return self.tables.of(chunk, self.labels.expand(self.runs, -1), self.offsets, corrections)
 
     def _moves_of(self, chunk: Chunk, batches: int) -> NDArray[np.int64]:
@@ -221,15 +227,27 @@ class SupervisedLearner:
         """The images of the task before, (R, D)."""
         return self.earlier.images
 
-    def _take(self, tables: Mapping[str, Tensor], rows: Iterable[Tensor], *earlier: Tensor) -> None:
+    def _take(self, tables: Mapping[str, Tensor], first: int, steps: int, *earlier: Tensor) -> None:
         """Takes the steps for some rows of the tables.  earlier: the images of the task before, in a transition."""
         train_state, settings = self.network.train_state, self.network.settings
         images, step, measured = self.images.flatten(0, 1), self.mixing if earlier else self.step, self.tables.measured
-        for at in rows:
+        if self.many is not None and not earlier:
+            self.many(train_state, settings["activation"], images, tables, measured, first, steps)
+            return
+        for at in self.tables.at[first : first + steps]:
             train_state = train_state._replace(
                 state=step(train_state, settings, self.keys, images, tables, measured, at, *earlier)
             )
         self.network.kept = train_state.state
+
+    def _many_steps(self, parts: Parts, compiled: bool, clipped: bool) -> ManySteps | None:
+        """The call of our kernels that takes many steps, if these runs have one."""
+        usual = self.loss_of is cross_entropy_of and type(self)._tables is SupervisedLearner._tables
+        if not (usual and compiled and parts.kernels):
+            return None
+        model, optimizer = self.network.model, self.network.optimizer
+        kernel = kernel_of(parts, model, clipped)
+        return None if kernel is None else ManySteps(kernel, model, optimizer, self.pixels)
 
     def _seen(self, most: int) -> Iterable[tuple[Tensor, Tensor]]:
         """The current task's training images for an intervention: (K, E, D) floats and labels (K, E).
@@ -259,39 +277,3 @@ class SupervisedLearner:
         images, labels = self.held_out.laid_out(task.lessons)
         for at in probe_of(labels.shape[1], self.device, most).split(AT_ONCE):
             yield self.pixels.scaled(images.index_select(1, at)).expand(self.runs, -1, -1), labels[:, at]
-
-
-# A row of the task matrix: a pack's accuracy on every task of its benchmark, after training on one of them.
-#
-# Legend: K runs, T tasks.
-
-Scored = Callable[[Task, Mapping[str, Tensor]], Evaluation]
-"""(task, a pack's parameters) → accuracies on the task's held-out images by name, (K,)."""
-COLUMNS = {"final_accuracy": "accuracy_on", "masked_accuracy": "masked_accuracy_on"}
-"""Name of an accuracy on one task → name of the row of accuracies on all tasks (see `records.task_matrix`)."""
-
-
-def row_of(
-    task: Task,
-    own: Evaluation,
-    scored: Scored,
-    image_set: ImageSet,
-    parameters: Mapping[str, Tensor],
-    untrained: Mapping[str, Tensor] | None,
-) -> Evaluation:
-    """on: 0 … T − 1; accuracy_on, untrained_accuracy_on, and further scores, (K, T) each.
-
-    own: the scores on the task itself, which are not computed again.
-    untrained: the initial parameters; None: their accuracies are missing from this row (NaN).
-    """
-    benchmark = task.benchmark
-    stream = Stream(benchmark, image_set, task.seeds)
-    after, before = [], []
-    for position in range(benchmark.tasks):
-        other = task if position == task.position else stream.task(position)
-        after.append(own if other is task else scored(other, parameters))
-        before.append(scored(other, untrained)["final_accuracy"] if untrained is not None else np.nan)
-    there = len(task.seeds), benchmark.tasks
-    row = {COLUMNS[name]: np.stack([each[name] for each in after], axis=1) for name in own}
-    row["untrained_accuracy_on"] = np.broadcast_to(np.stack(before, axis=-1), there)
-    return {"on": np.broadcast_to(np.arange(benchmark.tasks), there), **row}

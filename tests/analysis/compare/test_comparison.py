@@ -258,3 +258,11 @@ def test_the_interval_of_an_accuracy_stays_within_0_and_100_percent_in_tables_an
     assert (bars["arrayminus"], bars["array"]) == ([pytest.approx(mean - low)], [pytest.approx(high - mean)])
     (segment,) = draw(drawn).axes[0].containers[0].lines[2][0].get_segments()
     assert segment[:, 0] == pytest.approx([low, high])
+    runs = {
+        cell.runs[at]: 0.01 * value
+        for cell in (compared.arms[0].cells[compared.task],)
+        for at, value in enumerate(cell.values)
+    }
+    tasks = [{"run": run, "kind": "task", "task": 0, "step": 9, "body": 0, "aoa": value} for run, value in runs.items()]
+    course = drawing(found, lambda _: pl.DataFrame(tasks).lazy(), "aoa", [compared]).panels[-1].series[0]
+    assert course.y_range == [pytest.approx((low, high))]

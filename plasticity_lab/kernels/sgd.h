@@ -1,0 +1,20 @@
+// The step of SGD for a vector of numbers.
+#pragma once
+
+#include "vectors.h"
+
+namespace {
+
+// See stacking/sgd.py.
+struct Sgd {
+  static constexpr int NUMBERS = 3, MOMENTS = 1;
+  float lr, momentum, decay;
+
+  explicit Sgd(const float* n) : lr(n[0]), momentum(n[1]), decay(n[2]) {}
+  INLINE void step(Vector g, Vector& p, Vector (&v)[MOMENTS]) const {
+    v[0] = v[0] * all(momentum) + (g + all(decay) * p);
+    p = p - all(lr) * v[0];
+  }
+};
+
+}  // namespace
