@@ -115,7 +115,7 @@ def steps(at: float, **how):
     (chunk, *_) = task.chunks(Position(0, 0))
     network, tables = learner.network, learner._tables(chunk, learner.network.corrections(chunk.steps))
     for number in range(chunk.steps):
-        learner._take(tables, learner.tables.at[number : number + 1])
+        learner._take(tables, number, 1)
         network.took(1)
         yield network, {name: value.clone() for name, value in network.parameters.items()}
 
