@@ -14,16 +14,27 @@ def shape_said(shown: Sequence[Compared]) -> list[str]:
     """
     tables = [compared for compared in shown if compared.task is not None]
     sections = {compared.section.words for compared in tables}
-    cells, tests = {}, []
+    places = []
     for compared in tables:
         place = ", ".join(filter(None, [compared.task, compared.section.words if len(sections) > 1 else ""]))
-        where = f" on {place}" if place and len(tables) > 1 else ""
-        cells |= {f"{arm.label}{where}": cell for arm in compared.arms for cell in arm.cells.values()}
+        places.append(f" on {place}" if place and len(tables) > 1 else "")
+    placed = list(zip(tables, places, strict=True))
+    lines = shape_of_cells(
+        {
+            f"{arm.label}{where}": cell
+            for compared, where in placed
+            for arm in compared.arms
+            for cell in arm.cells.values()
+        }
+    )
+    if not lines:
+        return []
+    tests = []
+    for compared, where in placed:
         values = {arm.label: [value for task in arm.cells for value in arm.values(task)] for arm in compared.arms}
         for pair in compared.against_reference:
             p = permutation(values[pair.ours], values[pair.theirs])
             tests += [] if p is None else [f"{pair.words}{where} {p:.2g}"]
-    lines = shape_of_cells(cells)
-    if lines and tests:
+    if tests:
         lines.append(f"Permutation test that both arms have one law, p not corrected: {', '.join(tests)}.")
     return lines

@@ -7,6 +7,7 @@ Legend: K runs, C copies, S steps of a chunk.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from plasticity_lab.assays.assay import BRANCHES, Assay
 from plasticity_lab.assays.copies import Copies
 from plasticity_lab.assays.cost import cost_of_trials
 from plasticity_lab.assays.readings import own_columns, values_of
-from plasticity_lab.assays.source import LEARNED_WITH, FromStore, kept_of
+from plasticity_lab.assays.source import LEARNED_WITH, FromStore, kept_after, kept_of
 from plasticity_lab.assays.step import loss_of
 from plasticity_lab.assays.trial import Setup
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
@@ -32,6 +33,7 @@ from plasticity_lab.records import rows
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.measures import Column, Measure, Measures, mean
 from plasticity_lab.records.rows import Evaluation, Position, Rows
+from plasticity_lab.records.store import Store
 from plasticity_lab.run import ASSAY, LEARNER
 
 _TASKS = own_columns()
@@ -60,7 +62,11 @@ MEASURES = Measures(
 
 @dataclass(frozen=True)
 class Trial(rows.Task):
-    """A kept task.  of: its position in the stream of the run. after: the steps of a curve's points."""
+    """A kept task.
+
+    of: its position in the stream of the run. after: the steps of a curve's points. before: the steps of all trials
+    before this one.
+    """
 
     of: int
     after: Sequence[int]
@@ -69,7 +75,7 @@ class Trial(rows.Task):
     def chunks(self, after: Position) -> Iterator[rows.Chunk]:
         """A chunk from each point to the next; the rest of them if `after` lies within this task."""
         taken = after.step if after.task == self.position else 0
-        for first, last in zip(self.after[:-1], self.after[1:], strict=True):
+        for first, last in pairwise(self.after):
             if first >= taken:
                 ends = last == self.after[-1]
                 yield rows.Chunk(self.position, self.position, self.before + first, last - first, ends, self.marks)
@@ -92,12 +98,12 @@ class Trials:
 
 
 class TrialLearner:
-    """Trains the copies of one kept task after another.  sources: the ids of the K runs."""
+    """Trains the copies of one kept task after another.  sources: the ids of the K runs, in `store` with weights."""
 
     facts: Mapping[str, float] = {}
 
-    def __init__(self, setup: Setup, resource: FromStore, sources: Sequence[str], tasks: Sequence[int]) -> None:
-        self.setup, self.resource, self.sources, self.kept = setup, resource, list(sources), list(tasks)
+    def __init__(self, setup: Setup, store: Store, sources: Sequence[str]) -> None:
+        self.setup, self.store, self.sources = setup, store, list(sources)
         self.copies: Copies | None = None
         self.size, self.saved = setup.model.size, dict[str, Any]()
 
@@ -113,26 +119,18 @@ class TrialLearner:
 
     def begin(self, task: Trial, fresh: bool) -> None:
         """Reads the weights of the kept task, and makes the copies."""
-        setup, names = self.setup, self.setup.names
-        store = self.resource.store
-        kept = kept_of(store, self.sources, task.of, names)
+        setup, names, store = self.setup, self.setup.names, self.store
+        kept = kept_of(store, self.sources, [task.of] * len(self.sources), names)
         later = None
-        if setup.assay.needs_later:
-            later = kept_of(store, self.sources, self.kept_after(task.of), names).parameters
+        if setup.assay.needs_later:  # the next kept task of a run is no tried one, and may differ between runs
+            tasks = [kept_after(store, run, task.of) for run in self.sources]
+            later = kept_of(store, self.sources, tasks, names).parameters
         moments = kept.moments if setup.assay.moments == "kept" else None
         self.copies = setup.begun(task.of, kept.parameters, kept.probe, later, moments, kept.counts if moments else ())
         if fresh:
             self.copies.measure()
         else:
             self.copies.load(self.saved)
-
-    def kept_after(self, task: int) -> int:
-        """The next kept task, which may not be among the tried ones."""
-        from plasticity_lab.records.record import read_record
-        from plasticity_lab.records.weights import tasks_kept
-
-        record = read_record(self.resource.store, self.sources[0])
-        return min(each for each in (tasks_kept(record) if record else []) if each > task)
 
     def advance(self, chunk: rows.Chunk) -> Rows:
         """Takes the chunk's steps, and measures."""
@@ -175,7 +173,8 @@ class TriesAssay(Agent[Benchmark[Any], Resource, TrialLearner]):
     """Tries the run's assay on a finished run at the ends of its kept tasks.
 
     of: the id of that run. tasks: the positions of the tasks. learned: the structure of its agent and its intervention,
-    as JSON: runs share a pack, and packs share compiled functions, only if it is the same.
+    as JSON: runs share a pack, and packs share compiled functions, only if it is the same. rows: the number of inputs
+    that the run has kept with its weights; runs of a pack have as many.
     """
 
     measures = MEASURES
@@ -184,6 +183,7 @@ class TriesAssay(Agent[Benchmark[Any], Resource, TrialLearner]):
     of: str = setting("")
     tasks: list = setting(None)
     learned: str = setting("")
+    rows: int = setting(0)
 
     @classmethod
     def run_axis_settings(cls) -> list[str]:
@@ -210,7 +210,7 @@ class TriesAssay(Agent[Benchmark[Any], Resource, TrialLearner]):
         assert isinstance(resource, FromStore)
         setup = self.setup(parts, resource.own, device, compiled)
         sources = [each.of for each in parts.each("agent", TriesAssay)]
-        return Trials(setup.assay, self.tasks), TrialLearner(setup, resource, sources, self.tasks)
+        return Trials(setup.assay, self.tasks), TrialLearner(setup, resource.store, sources)
 
     def cost(self, parts: Parts[Any], resource: Resource) -> Cost:
         """The cost of all trials on one run."""

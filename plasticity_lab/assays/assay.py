@@ -114,6 +114,8 @@ class Assay(Component):
     intervention: str = setting("none", one_of=("none", "own"))
     every: int = setting(1, at_least=1)
 
+    objects_to = frozenset({"benchmark", "agent"})
+
     of_classes: ClassVar[bool] = False
     """Whether the problem has labels: then accuracies are measured, and the agent must be a classifier."""
     tests: ClassVar[bool] = False
@@ -136,8 +138,6 @@ class Assay(Component):
     def composed(cls, members: Mapping[str, Component]) -> "Several":
         """Several assays, each tried separately."""
         return Several(members)
-
-    objects_to = frozenset({"benchmark", "agent"})
 
     def objection(self, others: Others) -> str | None:
         """It needs labelled images if it has labels; other assays need inputs, which the agent must show."""

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from plasticity_lab.agents.agent import Agent
 from plasticity_lab.assays.assay import Assay, Given, Problem
 from plasticity_lab.assays.inputs import SEEN, outputs_on, problem_of_inputs
 from plasticity_lab.benchmarks.benchmark import Benchmark
@@ -24,9 +23,7 @@ class Cloning(Assay):
 
     def objection(self, others: Others) -> str | None:
         """It needs an agent that acts."""
-        benchmark = others.one("benchmark", Benchmark)
-        others.one("agent", Agent)
-        if not isinstance(benchmark, BodyBenchmark):
+        if not isinstance(others.one("benchmark", Benchmark), BodyBenchmark):
             return "it clones the policy of an agent that acts; assay=next_task is about labelled images"
         return super().objection(others)
 

@@ -67,9 +67,9 @@ def seeds_of(assay: Assay, parts: Parts[Any], position: int) -> list[int]:
 class Copies:
     """The copies of the networks of K runs at the end of one task, while they learn.
 
-    parts, model: the copies' (see `parts_of_copies`). aged: the parameters of the K runs at the task's
-    end, name → (K, ...). seeds (K·R): see `seeds_of`. moments, counts: the moments of the K runs and their numbers of
-    updates since they began, if the aged copies go on with them.
+    parts, model: the copies' (see `parts_of_copies`). aged: the parameters of the K runs at the task's end, name → (K,
+    ...). seeds (K·R): see `seeds_of`. moments, counts: the moments of the K runs and their numbers of updates since
+    they began, if the aged copies go on with them.
     curves: name → (P, C) float64, measured so far: "loss", "accuracy" of problems with labels, "test_accuracy".
     taken: steps so far.
     """
@@ -133,6 +133,7 @@ class Copies:
         self.most = int(max(np.diff(self.assay.measured_after())))
         shape = self.most, self.copies, self.examples
         self.measured = {"loss": torch.zeros(shape, device=self.device)}
+        self.at = [torch.tensor([row], device=self.device) for row in range(self.most)]
 
     def measure(self) -> None:
         """Adds a point to the curves: losses and accuracies in evaluation mode."""
@@ -150,10 +151,9 @@ class Copies:
         """Takes steps; returns the mean loss of each, (steps, C), before its update."""
         network, tables = self.network, self._tables(steps)
         for at in range(steps):
-            here = torch.tensor([at], device=self.device)
             network.kept = self.step(
                 network.train_state, network.settings, self.keys, self.problem.rows, self.targets, tables,
-                self.measured, here,
+                self.measured, self.at[at],
             )  # fmt: skip
             network.took(1)
         self.taken += steps

@@ -14,8 +14,9 @@ from plasticity_lab.agents.acting.learner import ASSAY_ROWS
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
-from plasticity_lab.records.weights import TaskWeights, read_task_weights
+from plasticity_lab.records.weights import TaskWeights, read_task_weights, tasks_kept
 from plasticity_lab.run import Run
 
 LEARNED_WITH = "learned_with"
@@ -61,10 +62,19 @@ class Kept:
     counts: list[int]
 
 
-def kept_of(store: Store, runs: Sequence[str], position: int, names: Sequence[str]) -> Kept:
-    """The weights of runs at the end of a task.  names: the parameters of the network.  Raises StoreError."""
-    each = [read_task_weights(store, run, position) for run in runs]
-    for run, own in zip(runs, each, strict=True):
+def kept_after(store: Store, run: str, task: int) -> int:
+    """The next task with kept weights of a run.  Raises StoreError if there is none."""
+    record = read_record(store, run)
+    later = [] if record is None else [each for each in tasks_kept(record) if each > task]
+    if not later:
+        raise StoreError(f"Run {run} has kept no weights after task {task + 1}.")
+    return later[0]
+
+
+def kept_of(store: Store, runs: Sequence[str], positions: Sequence[int], names: Sequence[str]) -> Kept:
+    """The weights of K runs, each at the end of its task.  names: the parameters of the network.  Raises StoreError."""
+    each = [read_task_weights(store, run, position) for run, position in zip(runs, positions, strict=True)]
+    for run, own, position in zip(runs, each, positions, strict=True):
         if missing := [name for name in names if name not in own.parameters]:
             raise StoreError(
                 f"The weights of run {run} at the end of task {position + 1} do not fit its network "

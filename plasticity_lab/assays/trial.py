@@ -48,7 +48,7 @@ class Setup:
     @cached_property
     def names(self) -> list[str]:
         """The names of the network's parameters in files of weights."""
-        return list(self.model.start(range(len(self.model.activations)), torch.device("cpu")))
+        return list(self.model.start([0], torch.device("cpu")))
 
     @cached_property
     def pixels(self) -> Pixels | None:

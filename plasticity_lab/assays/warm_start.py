@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from plasticity_lab.agents.agent import Agent
 from plasticity_lab.assays.assay import Assay, Given, Problem
 from plasticity_lab.assays.images import labelled_problem, lessons_of
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
@@ -23,14 +22,12 @@ class WarmStart(Assay):
 
     of_classes = True
     tests = True
-    objects_to = frozenset({"benchmark", "agent"})
 
     def objection(self, others: Others) -> str | None:
         """The network's outputs must be the classes of the image set."""
         if reason := super().objection(others):
             return reason
         benchmark = others.one("benchmark", LabelledBenchmark)
-        others.one("agent", Agent)
         outline = benchmark.outline()
         if outline is not None and benchmark.outputs(outline) != outline.classes:
             return "the network's outputs are not the classes of the image set there"

@@ -5,39 +5,10 @@
 
 #include <cmath>
 
+#include "composed.h"
 #include "tensors.h"
-#include "vectors.h"
 
 namespace {
-
-#if defined(__AVX512F__)
-INLINE Vector rounded(Vector x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-INLINE Whole as_whole(Vector x) { return reinterpret_cast<Whole>(_mm512_cvtps_epi32(x)); }
-#else
-INLINE Vector rounded(Vector x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-INLINE Whole as_whole(Vector x) { return reinterpret_cast<Whole>(_mm256_cvtps_epi32(x)); }
-#endif
-
-// Σ cᵢ xⁱ, the highest power's coefficient first.
-template <size_t N>
-INLINE Vector polynomial(const float (&coefficients)[N], Vector x) {
-  Vector total = all(coefficients[0]);
-  UNROLLED for (size_t i = 1; i < N; i++) total = total * x + all(coefficients[i]);
-  return total;
-}
-
-// e^x, x ≤ 0. The last factor, 2ⁿ, is added to the exponent.
-INLINE Vector exponential(Vector x) {
-  constexpr float SMALLEST = -87.33654022216797f;
-  static constexpr float TERMS[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
-                                    4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
-  const Vector inside = x < all(SMALLEST) ? all(SMALLEST) : x;
-  const Vector n = rounded(inside * all(1.4426950408889634f));
-  const Vector r = inside - n * all(0.693359375f) - n * all(-2.12194440e-4f);
-  const Vector rest = polynomial(TERMS, r) * (r * r) + r + all(1);
-  const Vector found = reinterpret_cast<Vector>(reinterpret_cast<Whole>(rest) + (as_whole(n) << 23));
-  return x < all(SMALLEST) ? all(0) : x <= all(0) ? found : x;
-}
 
 INLINE Vector absolute(Vector x) { return reinterpret_cast<Vector>(reinterpret_cast<Whole>(x) & 0x7fffffff); }
 
@@ -47,7 +18,7 @@ INLINE Vector erf(Vector x) {
                                   -1.0626657e-1f, -6.3513333e-1f, -1.2865292e-1f};
   const Vector square = x * x, size = absolute(x), bounded = size > all(4) ? all(4) : size;
   const Vector near = polynomial(NEAR, square) * x + x;
-  const Vector far = all(1) - exponential(polynomial(FAR, bounded) * bounded - bounded);
+  const Vector far = all(1) - composed_exp(polynomial(FAR, bounded) * bounded - bounded);
   const Whole sign = reinterpret_cast<Whole>(x) & static_cast<int>(0x80000000);
   return size <= all(0.927734375f) ? near : reinterpret_cast<Vector>(reinterpret_cast<Whole>(far) | sign);
 }
@@ -57,7 +28,7 @@ template <class... Lanes>
 INLINE void step(const float* x, Vector beta, float* value, float* slope, Lanes... lanes) {
   const Vector at = beta * load(x, lanes...);
   const Vector below = all(0.5f) * (all(1) + erf(at * all(0.70710678118654752f)));
-  const Vector density = exponential(all(-0.5f) * at * at) * all(0.39894228040143268f);
+  const Vector density = composed_exp(all(-0.5f) * at * at) * all(0.39894228040143268f);
   store(value, at * below, lanes...);
   store(slope, absolute(at) < all(INFINITY) ? below + at * density : all(0), lanes...);
 }

@@ -7,7 +7,7 @@ from plasticity_lab.agents.agent import Agent
 from plasticity_lab.assays.agent import TriesAssay
 from plasticity_lab.assays.assay import Assay
 from plasticity_lab.assays.readings import UNDEFINED, columns_of
-from plasticity_lab.assays.source import LEARNED_WITH
+from plasticity_lab.assays.source import LEARNED_WITH, kept_of
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.component import Component
 from plasticity_lab.errors import ConfigError, StoreError
@@ -41,10 +41,12 @@ def run_of_assay(store: Store, source: str, asked: Run, name: str, only: Sequenc
     assay = asked.with_option(ASSAY, name, asked.targets[address], asked.settings(address)).component(ASSAY, Assay)
     _check(found, assay, name)
     tasks = _tasks(store, record, found, assay, name, only)
+    probe = kept_of(store, [source], tasks[:1], []).probe
     settings = {key: value for key, value in asked.settings(address).items() if key != "every"}
     rest = [*found.science.keys() - {"agent", "intervention"}, *found.besides]
     learned = found.structure(without=rest)
     agent = {"name": "tries_assay", "of": source, "tasks": tasks, "learned": learned}
+    agent["rows"] = probe["x"].shape[1] if probe else 0
     science = {key: value for key, value in found.science.items() if key not in LEFT_OUT}
     if "eval_matrix" in science["benchmark"]:  # the assay's run measures no pairs of tasks
         science["benchmark"] = {**science["benchmark"], "eval_matrix": False}
