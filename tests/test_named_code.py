@@ -91,6 +91,8 @@ def test_nor_by_way_of_a_file_of_ones_own(folder, monkeypatch, linked):
     else:
         put(folder / "mine.py", more="import store.evil")
     monkeypatch.syspath_prepend(folder)
+    # A folder `store` of the checkout, as `make demo` leaves one, would be a second part of the package `store`.
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if not (Path(each) / "pyproject.toml").exists()])
     named_code.name_class("mine.Mine")
     with pytest.raises(ConfigError, match="lies in the store"):
         load("mine.Mine")

@@ -63,7 +63,7 @@ class Kept:
 
 
 def kept_after(store: Store, run: str, task: int) -> int:
-    """The next task with kept weights of a run.  Raises StoreError if there is none."""
+    """The next task with kept weights of a run.  Raises StoreError after its last one."""
     record = read_record(store, run)
     later = [] if record is None else [each for each in tasks_kept(record) if each > task]
     if not later:
