@@ -50,11 +50,11 @@ def first_steps(look: Callable[[Step, tuple[Any, ...]], None], *words: str) -> N
         return instead
 
     own: Any = getattr(learner, "learning", learner)
-    if hasattr(own, "_steps"):
-        own._steps = {name: watched(step) for name, step in own._steps.items()}
-    elif hasattr(own, "critics_step"):
+    if hasattr(own, "critics_step"):  # the steps of the body that it has turned to
         own.critics_step = watched(own.critics_step, last=False)
         own.actor_step = watched(own.actor_step)
+    elif hasattr(own, "_steps"):
+        own._steps = {name: watched(step) for name, step in own._steps.items()}
     else:
         own.step = watched(own.step)
     with pytest.raises(Taken):
