@@ -14,7 +14,6 @@ from plasticity_lab.diagnostics.gradient_noise import GradientNoise, signal_to_n
 from plasticity_lab.diagnostics.gradient_rank import GradientRank
 from plasticity_lab.diagnostics.grama import GraMa
 from plasticity_lab.diagnostics.norms import Norms
-from plasticity_lab.diagnostics.of_module import measure
 from plasticity_lab.diagnostics.sensitivities import grams, mean_gradients, sensitivities, whole_gram
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.diagnostics.zero_gradient_units import ZeroGradientUnits
@@ -22,6 +21,7 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.cnn import CNN
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.small_nature import SmallNature
+from plasticity_lab.outside.measurement import measure
 from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.helpers.networks import classifier
 from tests.helpers.shown import built, seen, view_given

@@ -8,9 +8,9 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
-from plasticity_lab.diagnostics.module_layers import ACTIVATIONS
-from plasticity_lab.diagnostics.of_module import measure
 from plasticity_lab.errors import InputError
+from plasticity_lab.outside.layers import ACTIVATIONS
+from plasticity_lab.outside.measurement import measure
 
 IN_PLACE = {
     nn.ReLU: {}, nn.LeakyReLU: {"negative_slope": 0.1}, nn.ELU: {}, nn.SELU: {}, nn.CELU: {}, nn.ReLU6: {},

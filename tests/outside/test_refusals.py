@@ -9,10 +9,10 @@ from torch.nn.utils import parametrizations
 from plasticity_lab.diagnostics.curvature import Curvature
 from plasticity_lab.diagnostics.dormant_units import DormantUnits
 from plasticity_lab.diagnostics.gradient_noise import GradientNoise
-from plasticity_lab.diagnostics.of_module import measure
 from plasticity_lab.diagnostics.zero_gradient_units import ZeroGradientUnits
 from plasticity_lab.errors import InputError
-from tests.diagnostics.test_modules_in_place import Block, data, mlp, same, seeded
+from plasticity_lab.outside.measurement import measure
+from tests.outside.test_in_place import Block, data, mlp, same, seeded
 
 
 class Through(nn.Module):

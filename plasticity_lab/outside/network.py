@@ -12,7 +12,9 @@ from torch import Tensor, nn
 
 from plasticity_lab.activations.activation import Site
 from plasticity_lab.activations.prelu import PReLU
-from plasticity_lab.diagnostics.module_layers import (
+from plasticity_lab.errors import InputError
+from plasticity_lab.networks.network import Activate, Design, Layer, Unit
+from plasticity_lab.outside.layers import (
     ACTIVATIONS,
     LAYERS,
     Call,
@@ -23,8 +25,6 @@ from plasticity_lab.diagnostics.module_layers import (
     replaced,
     settings_of,
 )
-from plasticity_lab.errors import InputError
-from plasticity_lab.networks.network import Activate, Design, Layer, Unit
 from plasticity_lab.stacking.run_axis import on_run_axis
 
 

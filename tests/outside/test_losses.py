@@ -8,9 +8,9 @@ from torch.nn import functional
 from plasticity_lab.diagnostics.curvature import Curvature
 from plasticity_lab.diagnostics.feature_rank import srank
 from plasticity_lab.diagnostics.gradient_noise import GradientNoise
-from plasticity_lab.diagnostics.of_module import measure
 from plasticity_lab.errors import InputError
-from tests.diagnostics.test_modules_in_place import Shared, data, seeded
+from plasticity_lab.outside.measurement import measure
+from tests.outside.test_in_place import Shared, data, seeded
 
 EXAMPLES = 23
 """Three batches, the last one odd."""

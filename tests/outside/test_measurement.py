@@ -7,8 +7,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from plasticity_lab.diagnostics.curvature import Curvature
 from plasticity_lab.diagnostics.dead_units import DeadUnits
-from plasticity_lab.diagnostics.of_module import OF_ONE_MOMENT, measure
 from plasticity_lab.errors import ConfigError, InputError
+from plasticity_lab.outside.measurement import OF_ONE_MOMENT, measure
 from tests.diagnostics.test_gradient_set import NETWORKS, shown
 from tests.helpers.shown import seen
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from plasticity_lab.assays.of_module import PROBLEMS, assay
 from plasticity_lab.errors import InputError
+from plasticity_lab.outside.assays import PROBLEMS, assay
 
 X = torch.randn(40, 6, generator=torch.Generator().manual_seed(0))
 

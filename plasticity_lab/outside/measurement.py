@@ -1,6 +1,6 @@
 """Diagnostics of any torch module, on the batches of a data loader.
 
-from plasticity_lab.diagnostics.of_module import measure
+from plasticity_lab.outside import measure
 
 found = measure(module, loader)  # column → number, as docs/diagnostics.md has them
 
@@ -25,14 +25,14 @@ from plasticity_lab.diagnostics.gradient_noise import GradientNoise
 from plasticity_lab.diagnostics.gradient_rank import GradientRank
 from plasticity_lab.diagnostics.grama import GraMa
 from plasticity_lab.diagnostics.learned_slopes import LearnedSlopes
-from plasticity_lab.diagnostics.module_loss import Loss, close, each_cross_entropy, loss_of_each
-from plasticity_lab.diagnostics.module_network import ModuleNetwork
 from plasticity_lab.diagnostics.negative_slope import NegativeSlope
 from plasticity_lab.diagnostics.saturated import Saturated
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.diagnostics.zero_gradient_units import ZeroGradientUnits
 from plasticity_lab.errors import InputError
 from plasticity_lab.networks.model import Model
+from plasticity_lab.outside.losses import Loss, close, each_cross_entropy, loss_of_each
+from plasticity_lab.outside.network import ModuleNetwork
 
 OF_ONE_MOMENT = (DeadUnits, DormantUnits, DuplicateUnits, Saturated, NegativeSlope, FeatureRank, LearnedSlopes, GraMa,
                  ZeroGradientUnits, GradientNoise, GradientRank, Curvature)  # fmt: skip

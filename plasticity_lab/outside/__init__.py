@@ -1,0 +1,29 @@
+"""For training loops outside of the laboratory: its parts for any torch module.  Needs torch and numpy only.
+
+from plasticity_lab.outside import measure
+
+print(measure(model, loader)["dormant_units"])
+"""
+
+import importlib
+from typing import Any
+
+PLACES = {
+    "assay": "assays",
+    "measure": "measurement",
+}
+"""Public name → its module in this package, which is imported when the name is first used."""
+
+
+def __getattr__(name: str) -> Any:
+    """The object of that public name."""
+    if name not in PLACES:
+        raise AttributeError(f"plasticity_lab.outside has no {name}; it has {', '.join(sorted(PLACES))}.")
+    found = getattr(importlib.import_module(f"plasticity_lab.outside.{PLACES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(PLACES)
