@@ -1,18 +1,23 @@
-"""setuptools for editable installs and source archives; for a wheel, a sentence.
+"""setuptools, with a wheel that holds the package plasticity_lab alone.
 
-A wheel would lack conf/, and its top-level packages `launch` and `analysis` have too common names for site-packages.
+Its other packages, `launch` and `analysis`, have too common names for site-packages, and need conf/. They run in a
+clone.
 """
 
-import sys
-from typing import Any, NoReturn
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from setuptools import find_packages
 from setuptools.build_meta import (
     build_editable,
     build_sdist,
+    build_wheel,
     get_requires_for_build_editable,
     get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
     prepare_metadata_for_build_editable,
 )
+from setuptools.command.bdist_wheel import bdist_wheel
 
 __all__ = [
     "build_editable",
@@ -24,17 +29,14 @@ __all__ = [
     "prepare_metadata_for_build_editable",
 ]
 
-INSTEAD = (
-    "plasticity_lab is installed from a clone, in place: run `make setup` there, or `pip install -e .`; "
-    "a wheel of it would lack conf/ and its plugins."
-)
 
+class WheelOfTheLaboratory(bdist_wheel):
+    """The command that builds a wheel. Editable installs do not run it."""
 
-def get_requires_for_build_wheel(config_settings: Any = None) -> NoReturn:
-    """What `pip install .` and `pip wheel .` call first, before they download anything.  Ends with the sentence."""
-    sys.exit(INSTEAD)
-
-
-def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> NoReturn:
-    """The same, for those that call it alone."""
-    sys.exit(INSTEAD)
+    def run(self) -> None:
+        """Builds it in a new folder: in the tree's build/ there may be modules that have been removed since."""
+        self.distribution.packages = find_packages(include=["plasticity_lab", "plasticity_lab.*"])
+        with TemporaryDirectory() as folder:
+            build = self.distribution.get_command_obj("build")
+            build.build_base, self.bdist_dir = folder, str(Path(folder, "wheel"))
+            super().run()

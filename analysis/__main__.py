@@ -1,6 +1,7 @@
 """`python -m analysis table|figure|report|…`: the results of runs, next to the paper's."""
 
-import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
+import plasticity_lab.process.import_path  # from now on the current folder comes last
+import plasticity_lab.process.whole_lab  # noqa: F401 (ends the process with one sentence if packages are missing)
 
 # isort: split
 import argparse

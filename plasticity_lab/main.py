@@ -1,6 +1,7 @@
 """The command: python -m plasticity_lab.main activation=leaky_relu seed=0,1,2."""
 
-import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
+import plasticity_lab.process.import_path  # from now on the current folder comes last
+import plasticity_lab.process.whole_lab  # noqa: F401 (ends the process with one sentence if packages are missing)
 
 # isort: split
 import sys

@@ -6,7 +6,8 @@ Measures the packed engine, the script that people write and JAX, in turns, and 
 torch and numpy; JAX (the `bench` extra) and records (pyarrow) are measured if they are installed.
 """
 
-import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
+import plasticity_lab.process.import_path  # from now on the current folder comes last
+import plasticity_lab.process.whole_lab  # noqa: F401 (ends the process with one sentence if packages are missing)
 
 # isort: split
 import argparse

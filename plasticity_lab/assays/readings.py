@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.assays.assay import Assay
+from plasticity_lab.assays.t_quantile import t_factor
 from plasticity_lab.records.measures import Better, Column, Measure
 
 Array = NDArray[np.float64]
@@ -149,8 +150,6 @@ def interval(values_KR: Array) -> tuple[Array, Array]:
     count = values_KR.shape[1]
     if count < 2:
         return np.full(len(values_KR), np.nan), np.full(len(values_KR), np.nan)
-    from scipy.stats import t  # most runs have no assay
-
     mean, deviation = values_KR.mean(axis=1), values_KR.std(axis=1, ddof=1)
-    half = t.ppf((1 + CONFIDENCE) / 2, count - 1) * deviation / np.sqrt(count)
+    half = t_factor(CONFIDENCE, count - 1) * deviation / np.sqrt(count)
     return mean - half, mean + half

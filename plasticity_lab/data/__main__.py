@@ -1,6 +1,7 @@
 """python -m plasticity_lab.data fetch|check NAME [--folder DIR]: download an image set ahead of time, or verify it."""
 
-import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
+import plasticity_lab.process.import_path  # from now on the current folder comes last
+import plasticity_lab.process.whole_lab  # noqa: F401 (ends the process with one sentence if packages are missing)
 
 # isort: split
 import argparse

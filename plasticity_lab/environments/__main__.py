@@ -7,7 +7,8 @@ The first prints a game as text; the second measures the returns of random actio
 prints them or writes them as CSV.
 """
 
-import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
+import plasticity_lab.process.import_path  # from now on the current folder comes last
+import plasticity_lab.process.whole_lab  # noqa: F401 (ends the process with one sentence if packages are missing)
 
 # isort: split
 import argparse

@@ -3,7 +3,8 @@
 Each activation is taken from a run that uses it; analysis/derived/README.md describes the data.
 """
 
-import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
+import plasticity_lab.process.import_path  # from now on the current folder comes last
+import plasticity_lab.process.whole_lab  # noqa: F401 (ends the process with one sentence if packages are missing)
 
 # isort: split
 import argparse
