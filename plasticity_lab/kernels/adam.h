@@ -13,6 +13,8 @@ struct Adam {
 
   explicit Adam(const float* n)
       : take1(n[0]), take2(n[1]), beta2(n[2]), epsilon(n[3]), size(n[4]), correction(n[5]), kept(n[6]) {}
+  // Whether a step leaves p as it is if its gradient and its moments are 0.
+  bool leaves() const { return kept == 1; }
   INLINE void step(Vector g, Vector& p, Vector (&m)[MOMENTS]) const {
     m[0] = fused(g - m[0], all(take1), m[0]);
     m[1] = fused(g * g, all(take2), m[1] * all(beta2));

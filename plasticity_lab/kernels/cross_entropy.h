@@ -17,6 +17,9 @@ struct CrossEntropy {
   Room totals{batch + LANES}, owns{batch + LANES};        // Σ e^(x − largest), and the label's x − largest; (B)
   Room changes{batch + LANES};                            // 0, or no number if a logit is none, or infinite
   Room row{width};
+  int bits = 61 - (64 - __builtin_clzll(classes));
+  float scale = std::ldexp(1.0f, bits);
+  double part = std::ldexp(1.0, -bits);
 
   // logits (B, of which C of each `stride` are there) become the gradient by them of Σ weight · loss; the others become 0.
   // labels, weights (B) → losses (B), and which examples are right: their label has the first largest logit.
@@ -57,11 +60,9 @@ struct CrossEntropy {
 
   // See `sums_below_two` in stacking/products.py: whole numbers have the same sum in any order, which is rounded once.
   float sum_below_two() const {
-    const int bits = 61 - (64 - __builtin_clzll(classes));
-    const float scale = std::ldexp(1.0f, bits);
     int64_t sum = 0;
     for (long c = 0; c < classes; c++) sum += static_cast<int64_t>(powers.begin[c] * scale);
-    return static_cast<float>(static_cast<double>(sum) * std::ldexp(1.0, -bits));
+    return static_cast<float>(static_cast<double>(sum) * part);
   }
 };
 

@@ -11,6 +11,12 @@ namespace {
 struct Filled {
   long columns = 0;
   std::vector<uint32_t> word;
+
+  bool any(long c) const {
+    uint32_t bits = 0;
+    for (size_t at = c; at < word.size(); at += columns) bits |= word[at];
+    return bits;
+  }
 };
 
 // Those of x (rows, columns), if they are few; false as soon as they are not.
@@ -32,10 +38,9 @@ inline bool filled(const float* x, long rows, long columns, Filled& found) {
   return true;
 }
 
-// C vectors of row `c` of xᵀ · b, of whose last only `last` lanes count if PART; p is that row's.
+// C vectors of row `c` of xᵀ · b are added to `sums`, of whose last only `last` lanes count if PART; p is that row's.
 template <int C, bool PART>
-INLINE void filled_row(const Filled& x, long c, Product p, int last) {
-  Vector sums[C] = {};
+INLINE void add_filled(const Filled& x, long c, const Product& p, int last, Vector (&sums)[C]) {
   const uint32_t *word = x.word.data() + c, *end = x.word.data() + x.word.size();
   for (const float *a = p.a.at, *b = p.b; word < end; word += x.columns, a += 32 * p.a.column, b += 32 * p.b_row) {
     for (uint32_t bits = *word; bits; bits &= bits - 1) {
@@ -46,6 +51,13 @@ INLINE void filled_row(const Filled& x, long c, Product p, int last) {
         sums[z] = fused(value, PART && z == C - 1 ? load(row + LANES * z, last) : load(row + LANES * z), sums[z]);
     }
   }
+}
+
+// The same, into p.c.
+template <int C, bool PART>
+INLINE void filled_row(const Filled& x, long c, Product p, int last) {
+  Vector sums[C] = {};
+  add_filled<C, PART>(x, c, p, last, sums);
   UNROLLED for (int z = 0; z < C; z++) {
     if (PART && z == C - 1) store(p.c + LANES * z, sums[z], last);
     else store(p.c + LANES * z, sums[z]);

@@ -18,7 +18,7 @@ Tensor linear_input(const Tensor& delta_given, const Tensor& weight) {
   Tensor gradient = empty({runs, batch, inputs});
   std::vector<float> room(room_to_turn(batch, inputs, outputs));
   for (long k = 0; k < runs; k++)
-    gradient_by_input(batch, inputs, outputs, delta.const_data_ptr<float>() + k * batch * outputs,
+    gradient_by_input(batch, inputs, outputs, outputs, delta.const_data_ptr<float>() + k * batch * outputs,
                       weight.const_data_ptr<float>() + k * inputs * outputs,
                       gradient.mutable_data_ptr<float>() + k * batch * inputs, room.data());
   return gradient;

@@ -12,18 +12,18 @@ inline long room_to_turn(long batch, long inputs, long outputs) {
   return turns_weights(batch, inputs, outputs) ? inputs * outputs : batch * (inputs + outputs);
 }
 
-// The gradient by x (B, I) from that by h, delta (B, O): delta · weightᵀ, weight (I, O). What is smaller is turned: the weights, or
-// delta and the answer, with examples as a vector's lanes. Both take a sum in the same order.
-inline void gradient_by_input(long batch, long inputs, long outputs, const float* delta, const float* weight, float* gradient,
-                              float* room) {
+// The gradient by x (B, I) from that by h, delta (B, of which O of W are there): delta · weightᵀ, weight (I, likewise). What is smaller
+// is turned: the weights, or delta and the answer, with examples as a vector's lanes. Both take a sum in the same order.
+inline void gradient_by_input(long batch, long inputs, long outputs, long width, const float* delta, const float* weight,
+                              float* gradient, float* room) {
   Nothing nothing;
-  if (turns_weights(batch, inputs, outputs)) {
-    turn(inputs, outputs, weight, room);
-    product<ROWS, WIDE>(batch, inputs, {{delta, outputs, 1}, room, inputs, {outputs}, nullptr, 0, gradient, inputs}, nothing);
+  if (turns_weights(batch, inputs, width)) {
+    turn(inputs, width, weight, room);
+    product<ROWS, WIDE>(batch, inputs, {{delta, width, 1}, room, inputs, {outputs}, nullptr, 0, gradient, inputs}, nothing);
   } else {
-    float* answer = room + batch * outputs;
-    turn(batch, outputs, delta, room);
-    product<ROWS, WIDE>(inputs, batch, {{weight, outputs, 1}, room, batch, {outputs}, nullptr, 0, answer, batch}, nothing);
+    float* answer = room + batch * width;
+    turn(batch, width, delta, room);
+    product<ROWS, WIDE>(inputs, batch, {{weight, width, 1}, room, batch, {outputs}, nullptr, 0, answer, batch}, nothing);
     turn(inputs, batch, answer, gradient);
   }
 }

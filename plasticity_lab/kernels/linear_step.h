@@ -50,6 +50,7 @@ struct Learned {
   float* parameter;
   float* moments[Rule::MOMENTS];
 
+  float* part(int index) const { return index ? moments[index - 1] : parameter; }
   Learned at(long first) const {
     Learned found = *this;
     found.parameter += first;

@@ -13,14 +13,32 @@ struct Nothing {
   INLINE void some() {}
 };
 
+// As many rows as a vector has lanes, of as many numbers: turned.
+inline void turn_square(const float* from, long from_row, float* to, long to_row) {
+  Vector rows[LANES];
+  UNROLLED for (int r = 0; r < LANES; r++) rows[r] = load(from + r * from_row);
+  UNROLLED for (int half = LANES / 2; half; half /= 2)
+    UNROLLED for (int r = 0; r < LANES; r++)
+      if (!(r & half)) exchange(rows[r], rows[r + half], half);
+  UNROLLED for (int r = 0; r < LANES; r++) store(to + r * to_row, rows[r]);
+}
+
 // from (rows, columns) → to (columns, rows), in squares where all of it would not stay in the cache meanwhile.
 inline void turn(long rows, long columns, const float* from, float* to) {
-  const long side = rows * columns > 8192 ? 64 : rows * columns;
+  const long side = rows * columns > 8192 ? 64 : std::max(rows, columns);
   for (long r = 0; r < rows; r += side)
     for (long c = 0; c < columns; c += side) {
       const long last_row = std::min(r + side, rows), last_column = std::min(c + side, columns);
-      for (long x = r; x < last_row; x++)
-        for (long y = c; y < last_column; y++) to[y * rows + x] = from[x * columns + y];
+      for (long x = r; x < last_row; x += LANES)
+        for (long y = c; y < last_column; y += LANES) {
+          const long below = std::min<long>(LANES, last_row - x), right = std::min<long>(LANES, last_column - y);
+          if (below == LANES && right == LANES) {
+            turn_square(from + x * columns + y, columns, to + y * rows + x, rows);
+          } else {
+            for (long i = x; i < x + below; i++)
+              for (long j = y; j < y + right; j++) to[j * rows + i] = from[i * columns + j];
+          }
+        }
     }
 }
 

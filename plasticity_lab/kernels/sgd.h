@@ -11,6 +11,7 @@ struct Sgd {
   float lr, momentum, decay;
 
   explicit Sgd(const float* n) : lr(n[0]), momentum(n[1]), decay(n[2]) {}
+  bool leaves() const { return decay == 0; }  // see adam.h
   INLINE void step(Vector g, Vector& p, Vector (&v)[MOMENTS]) const {
     v[0] = v[0] * all(momentum) + (g + all(decay) * p);
     p = p - all(lr) * v[0];

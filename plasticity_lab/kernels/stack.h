@@ -1,7 +1,7 @@
 // Many steps of K classifiers side by side, each a stack of linear layers with a piecewise linear activation between them: images →
 // layers → cross-entropy → gradients → optimizer. The arithmetic is that of the single operators and of the loops that torch.compile
-// makes between them, in the same order: the same bits. But one run takes several steps before the next run does, so that its
-// parameters and moments stay in the cache meanwhile.
+// makes between them, in the same order: the same bits. But one run takes all steps of a call before the next run does, so that its
+// parameters and moments stay in the cache meanwhile, in rows of the kernel's own (own_rows.h).
 //
 // Legend: K runs, S rows of the tables, B examples of a batch, R images of D pixels, C channels, L layers.
 #pragma once
@@ -11,11 +11,9 @@
 #include "brightness.h"
 #include "cross_entropy.h"
 #include "linear_input.h"
-#include "linear_step.h"
+#include "own_rows.h"
 
 namespace {
-
-constexpr long TOGETHER = 16;  // steps of one run, before the next run takes its own
 
 // x above 0, and slope · x elsewhere, or for ReLU 0. The operations are those of activations/relu.py and activations/leaky_relu.py.
 struct Bent {
@@ -41,9 +39,13 @@ template <class Rule>
 struct StackLayer {
   long batch, inputs, outputs, padded;  // padded: outputs as they are stored; those beyond `outputs` are 0
   Learned<Rule> weight, bias;           // of all runs
-  Room h{batch * padded};               // its output, later the gradient by it
+  OwnRows<Rule> own{inputs, padded};    // of the run that takes its steps
+  Room h{batch * own.width};            // its output, later the gradient by it
   Room after{batch * outputs};          // the activation of it
-  Room turned{room_to_turn(batch, inputs, padded)};
+  Room turned{room_to_turn(batch, inputs, own.width)};
+
+  Learned<Rule> weight_of(long run) const { return weight.at(run * inputs * padded); }
+  Learned<Rule> bias_of(long run) const { return bias.at(run * padded); }
 };
 
 // What the steps read and write, for all runs and rows.
@@ -61,15 +63,12 @@ struct Stack {
   StackTables tables;
   Brightness brightness;
   std::vector<std::unique_ptr<StackLayer<Rule>>> layers;
-  long widest = 0;
   Room x{tables.batch * tables.pixels};
   Sparse few;
   CrossEntropy loss;
 
   Stack(const StackTables& given, const Brightness& by, std::vector<std::unique_ptr<StackLayer<Rule>>> made)
-      : tables(given), brightness(by), layers(std::move(made)), loss{given.batch, layers.back()->outputs} {
-    for (const auto& layer : layers) widest = std::max(widest, layer->padded);
-  }
+      : tables(given), brightness(by), layers(std::move(made)), loss{given.batch, layers.back()->outputs} {}
 
   // The batch's pixels as numbers.
   void read(const int64_t* at) {
@@ -82,42 +81,40 @@ struct Stack {
   }
 
   // Row s of the tables for run k.
-  void step(long s, long k, const Bent& activation, RoomOfStep& room) {
+  void step(long s, long k, const Bent& activation) {
     const long batch = tables.batch, row = s * tables.runs + k;
     read(tables.at + row * batch);
     const float* input = x.begin;
     for (const auto& layer : layers) {
-      const long size = layer->inputs * layer->padded;
-      const bool are_few = sparse(input, batch, layer->inputs, few);
-      linear_product(batch, layer->inputs, layer->padded, input, are_few ? &few : nullptr, layer->weight.at(k * size).parameter,
-                     layer->bias.at(k * layer->padded).parameter, layer->h.begin);
+      const OwnRows<Rule>& own = layer->own;
+      const bool are_few = sparse(input, batch, own.inputs, few);
+      linear_product(batch, own.inputs, own.width, input, are_few ? &few : nullptr, own.weight(), own.bias(), layer->h.begin);
       if (layer == layers.back()) break;
       for (long b = 0; b < batch; b++)
-        activation.of(layer->outputs, layer->h.begin + b * layer->padded, layer->after.begin + b * layer->outputs);
+        activation.of(layer->outputs, layer->h.begin + b * own.width, layer->after.begin + b * layer->outputs);
       input = layer->after.begin;
     }
-    loss.turn(layers.back()->h.begin, layers.back()->padded, tables.labels + row * batch, tables.weights + s * batch,
+    loss.turn(layers.back()->h.begin, layers.back()->own.width, tables.labels + row * batch, tables.weights + s * batch,
               tables.losses + row * batch, tables.right + row * batch);
     for (size_t l = layers.size(); l-- > 0;) {
       StackLayer<Rule>& layer = *layers[l];
-      const Learned<Rule> weight = layer.weight.at(k * layer.inputs * layer.padded), bias = layer.bias.at(k * layer.padded);
+      OwnRows<Rule>& own = layer.own;
       if (l > 0) {
-        by_input.resize(batch * layer.inputs);
-        gradient_by_input(batch, layer.inputs, layer.padded, layer.h.begin, weight.parameter, by_input.data(), layer.turned.begin);
+        by_input.resize(batch * own.inputs);
+        gradient_by_input(batch, own.inputs, own.outputs, own.width, layer.h.begin, own.weight(), by_input.data(), layer.turned.begin);
       }
-      step_of_run<Rule>(batch, layer.inputs, layer.padded, l > 0 ? layers[l - 1]->after.begin : x.begin, layer.h.begin,
-                        tables.numbers + row * Rule::NUMBERS, weight, bias, room);
+      own.step(batch, l > 0 ? layers[l - 1]->after.begin : x.begin, layer.h.begin, tables.numbers + row * Rule::NUMBERS);
       if (l > 0) back(*layers[l - 1], activation);
     }
   }
 
   // The rows of the tables from the first on, for all runs. slopes (K), or null for ReLU.
   void steps(long first, long count, const float* slopes) {
-    RoomOfStep room(tables.batch, widest);
-    for (long begin = first; begin < first + count; begin += TOGETHER)
-      for (long k = 0; k < tables.runs; k++)
-        for (long s = begin; s < std::min(begin + TOGETHER, first + count); s++)
-          step(s, k, {slopes == nullptr, slopes ? slopes[k] : 0}, room);
+    for (long k = 0; k < tables.runs; k++) {
+      for (const auto& layer : layers) layer->own.take(layer->weight_of(k), layer->bias_of(k));
+      for (long s = first; s < first + count; s++) step(s, k, {slopes == nullptr, slopes ? slopes[k] : 0});
+      for (const auto& layer : layers) layer->own.give(layer->weight_of(k), layer->bias_of(k));
+    }
   }
 
  private:
@@ -125,10 +122,11 @@ struct Stack {
 
   // The gradient by a layer's output from that by its activation, `by_input`.
   void back(StackLayer<Rule>& layer, const Bent& activation) {
+    const long outputs = layer.outputs, width = layer.own.width;
     for (long b = 0; b < tables.batch; b++) {
-      float* h = layer.h.begin + b * layer.padded;
-      activation.back(layer.outputs, h, by_input.data() + b * layer.outputs);
-      std::fill(h + layer.outputs, h + layer.padded, 0.0f);
+      float* h = layer.h.begin + b * width;
+      activation.back(outputs, h, by_input.data() + b * outputs);
+      std::fill(h + outputs, h + width, 0.0f);
     }
   }
 };

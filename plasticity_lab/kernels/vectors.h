@@ -33,6 +33,14 @@ INLINE Vector fused(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b,
 INLINE Vector root(Vector x) { return _mm512_sqrt_ps(x); }
 INLINE Vector all(float x) { return _mm512_set1_ps(x); }
 
+// Of each 2 · half lanes, the first half of b goes to the place of the second half of a, and that to its place.
+INLINE void exchange(Vector& a, Vector& b, int half) {
+  const Whole lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, second = (lane & half) != 0;
+  const Machine one = a, other = b;
+  a = _mm512_permutex2var_ps(one, reinterpret_cast<__m512i>(second ? lane - half + LANES : lane), other);
+  b = _mm512_permutex2var_ps(one, reinterpret_cast<__m512i>(second ? lane + LANES : lane + half), other);
+}
+
 // Which of the next numbers are not 0, a bit for each: of at most a vector's lanes, and of `count`.
 INLINE uint32_t not_zero(const float* x, long count) {
   const Machine some = count < LANES ? load(x, static_cast<int>(count)) : load(x);
@@ -47,6 +55,13 @@ INLINE void store(float* to, Vector x, int lanes) { _mm256_maskstore_ps(to, firs
 INLINE Vector fused(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
 INLINE Vector root(Vector x) { return _mm256_sqrt_ps(x); }
 INLINE Vector all(float x) { return _mm256_set1_ps(x); }
+INLINE void exchange(Vector& a, Vector& b, int half) {
+  const Whole lane = {0, 1, 2, 3, 4, 5, 6, 7}, second = (lane & half) != 0;
+  const Vector from_a = _mm256_permutevar8x32_ps(a, reinterpret_cast<__m256i>(lane + half));
+  const Vector from_b = _mm256_permutevar8x32_ps(b, reinterpret_cast<__m256i>(lane - half));
+  a = second ? from_b : a;
+  b = second ? b : from_a;
+}
 INLINE uint32_t not_zero(const float* x, long count) {
   const Machine some = count < LANES ? load(x, static_cast<int>(count)) : load(x);
   return _mm256_movemask_ps(_mm256_cmp_ps(some, _mm256_setzero_ps(), _CMP_NEQ_UQ));
