@@ -19,6 +19,7 @@ from plasticity_lab.agents.step_counts import StepCounts
 from plasticity_lab.agents.target_network import TargetNetwork
 from plasticity_lab.agents.update import Loss, example_losses
 from plasticity_lab.diagnostics.view import View
+from plasticity_lab.interventions.held import Held
 from plasticity_lab.interventions.now import ComingData, Examples, LogLikelihood, Now
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import run_keys
@@ -122,13 +123,11 @@ class PackedNetwork:
     def answers(
         self, x: NDArray[np.float32] | NDArray[np.uint8], body: str | None = None
     ) -> dict[str, NDArray[np.float32]]:
-        """The outputs of a test for an environment, name → (K, B, O), in evaluation mode, by the `tested` parameters.
-        Inputs and outputs are on the host.
+        """The outputs of a test for an environment, name → (K, B, O), by the `tested` parameters; all on the host.
 
         x: (K, B, D), or images (K, B, C, H, W). Bytes are scaled on the device (see `as_floats`).
         body: the environment; None for the active one.
-        Rows are padded for the matrix products, so a run's outputs do not depend on the other runs of the pack, even
-        with few examples.
+        Rows are padded, so that a run's outputs do not depend on its pack, even with few examples.
         """
         there = x.shape[1]
         padded = np.pad(x.reshape(*x.shape[:2], -1), ((0, 0), (0, aligned(there) - there), (0, 0)))
@@ -152,15 +151,17 @@ class PackedNetwork:
         return own
 
     def update_inputs(self, count: Tensor, corrections: Mapping[str, Tensor]) -> UpdateInputs:
-        """The agent-independent inputs of an update. count (): number of earlier updates. corrections: a row of the
-        corrections.
-        """
+        """The inputs that no agent changes. count (): number of earlier updates. corrections: a row of the table."""
         return UpdateInputs(self.settings, self.keys, count, corrections)
 
     def due(self, most: int) -> int:
         """How many of the next `most` updates can be taken before the intervention acts outside of an update."""
         most, every = self.change.until(self.updates, most), self.intervention.every
         return most if every is None else min(most, every - self.updates % every)
+
+    def held(self) -> Held:
+        """The simple work of the intervention in the next updates."""
+        return self.intervention.held(self._now())
 
     def took(self, updates: int) -> None:
         """Counts updates that were taken, and calls the intervention if it is due."""

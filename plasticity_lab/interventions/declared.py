@@ -47,6 +47,9 @@ class Declared(Component):
     numbers: int = 0
     """Float32 numbers of one run in its state that do not grow with the network, for estimates of memory."""
 
+    holds: bool = True
+    """Whether its method `held` says all that it does within updates. An object may say no, for its settings."""
+
     restarts_agent: bool = False
     """Whether everything else that an agent has learned (moments, statistics) is reset with each task too. The agent
     does so before `before_task`. Its memory of data stays."""

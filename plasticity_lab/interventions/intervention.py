@@ -12,6 +12,7 @@ from torch import Tensor
 
 from plasticity_lab.interventions.composed_names import column_names, named, of_member
 from plasticity_lab.interventions.declared import Declared
+from plasticity_lab.interventions.held import Held
 from plasticity_lab.interventions.now import Now, Penalty, State, Tensors, noting
 from plasticity_lab.networks.heads.head import Head
 from plasticity_lab.networks.heads.moe import lacking_experts
@@ -28,6 +29,7 @@ OUTPUTS = "the outputs of a batch"
 """In `Intervention.requires`: its penalty reads outputs and activations of the batch (`watches_outputs`)."""
 SECOND_BATCH = "a second batch in each update"
 """In `Intervention.requires`: its penalty reads `now.second`. Such a class requires OUTPUTS too."""
+IN_UPDATES = "penalty", "after_step", "ages"  # methods that work within updates
 CHANGING = "after_step", "every_n_updates", "before_task", "after_task"  # methods that may change parameters in place
 Value = TypeVar("Value")
 
@@ -79,6 +81,20 @@ class Intervention(Declared):
     def objection(self, others: Others) -> str | None:
         """The head must have the experts that it works on. A subclass with its own objection asks this one too."""
         return lacking_experts(others.one("head", Head), self.needs_experts) if self.unit_kind == "expert" else None
+
+    def held(self, now: Now) -> Held:
+        """All that it does within updates, if it `holds`."""
+        return Held()
+
+    def is_held(self) -> bool:
+        """Whether `held` says all that it does within updates: no method of a class below the one that defines it does
+        more.
+        """
+        classes = [vars(each).keys() for each in type(self).__mro__]
+        work = *IN_UPDATES, "held"
+        first = {name: next(at for at, own in enumerate(classes) if name in own) for name in work}
+        watches = self.watches_units or self.watches_outputs or self.learned or self.needs_step or self.needs_before
+        return self.holds and not watches and first["held"] <= min(first.values())
 
     def first_after(self) -> Mapping[str, int]:
         """The setting with the updates before `every_n_updates` first acts, and its value; {} if it never does."""
@@ -172,6 +188,20 @@ class Composed(Intervention):
     def takes_gradients(self) -> bool:
         """Whether a member does."""
         return any(member.takes_gradients() for member in self.members.values())
+
+    def held(self, now: Now) -> Held:
+        """All that it does within updates, if it `holds`."""
+        return Held()
+
+    def is_held(self) -> bool:
+        """Whether `held` says all that it does within updates: no method of a class below the one that defines it does
+        more.
+        """
+        classes = [vars(each).keys() for each in type(self).__mro__]
+        work = *IN_UPDATES, "held"
+        first = {name: next(at for at, own in enumerate(classes) if name in own) for name in work}
+        watches = self.watches_units or self.watches_outputs or self.learned or self.needs_step or self.needs_before
+        return self.holds and not watches and first["held"] <= min(first.values())
 
     def first_after(self) -> dict[str, int]:
         """The settings of all members."""

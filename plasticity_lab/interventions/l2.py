@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn.functional import mse_loss
 
 from plasticity_lab.component import check
+from plasticity_lab.interventions.held import Held
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.interventions.now import Now
 
@@ -29,6 +30,10 @@ class L2(Intervention):
         pulled = [now.parameters[name] for name in names if name in now.parameters]
         return pull(now.settings["strength"], self.half, (squared_distances(v, v.new_zeros(())) for v in pulled))
 
+    def held(self, now: Now) -> Held:
+        """A pull towards 0."""
+        return Held(factor(now.settings["strength"], self.half))
+
 
 def squared_distances(values: Tensor, place: Tensor) -> Tensor:
     """(values − place)², (*) like values; place (*), or (). Eager, it reads memory once, as does its gradient."""
@@ -38,7 +43,12 @@ def squared_distances(values: Tensor, place: Tensor) -> Tensor:
 def pull(strength_K: Tensor, half: bool, squares: Iterable[Tensor]) -> Tensor:
     """(K,): strength · Σ over all of `squares` (K, ...), or half of it."""
     total = sum(square.flatten(1).sum(dim=1) for square in squares)
-    return (strength_K * 0.5 if half else strength_K) * torch.as_tensor(total)
+    return factor(strength_K, half) * torch.as_tensor(total)
+
+
+def factor(strength_K: Tensor, half: bool) -> Tensor:
+    """(K,): the factor of a sum of squares."""
+    return strength_K * 0.5 if half else strength_K
 
 
 def with_slope(values: Tensor, slope: Tensor) -> Tensor:

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import Chosen, check
+from plasticity_lab.interventions.held import Held
 from plasticity_lab.interventions.intervention import Intervention
-from plasticity_lab.interventions.l2 import pull, squared_distances, with_slope
+from plasticity_lab.interventions.l2 import factor, pull, squared_distances, with_slope
 from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.interventions.prune_experts import prunes
 from plasticity_lab.networks.units import real_columns
@@ -49,6 +50,7 @@ class L2Init(Intervention):
         self.power = check("intervention.power", power, one_of=(1, 2))
         self.reduction = check("intervention.reduction", reduction, one_of=("sum", "mean"))
         self.sorted = sorted
+        self.holds = (power, reduction, sorted) == (2, "sum", False)
 
     @classmethod
     def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
@@ -73,6 +75,10 @@ class L2Init(Intervention):
         squares = {name: squared_distances(*pair) for name, pair in pairs.items()}
         squares |= {name: squares[name] * share for name, share in shares.items()}
         return pull(now.settings["strength"], self.half, squares.values())
+
+    def held(self, now: Now) -> Held:
+        """A pull towards the first values."""
+        return Held(factor(now.settings["strength"], self.half), now.state)
 
     def _compared(self, now: Now, names: Collection[str]) -> dict[str, Tensor]:
         """Parameters as they are compared with their start: unchanged, or their sorted values without padding."""

@@ -3,7 +3,10 @@
 from math import sqrt
 from typing import Any
 
+from torch import Tensor
+
 from plasticity_lab.component import check
+from plasticity_lab.interventions.held import Held
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.networks.network import Layer
@@ -43,15 +46,27 @@ class WeightClipping(Intervention):
 
     def after_step(self, now: Now) -> State:
         """Clips the active weights and biases in place."""
-        left_out = () if self.last_layer else now.model.design.outputs.values()
-        for layer in now.model.design.layers:
-            for name in (f"{layer.name}.weight", f"{layer.name}.bias"):
-                if name in now.parameters and layer.name not in left_out:
-                    first = now.state[f"{layer.name}.weight"] if self.bound == "start" else 1 / sqrt(_fan_in(layer))
-                    own = now.parameters[name]
-                    bound = beside(now.settings["strength"] * first, own)
-                    own.clamp_(-bound, bound)
+        for layer, bound in self._bounds(now).items():
+            for part in ("weight", "bias"):
+                own = now.parameters[f"{layer}.{part}"]
+                most = beside(bound, own)
+                own.clamp_(-most, most)
         return now.state
+
+    def held(self, now: Now) -> Held:
+        """The bounds of the layers."""
+        return Held(bounds=self._bounds(now))
+
+    def _bounds(self, now: Now) -> dict[str, Tensor]:
+        """Layer → (K,)."""
+        left_out = () if self.last_layer else now.model.design.outputs.values()
+        bounds = {}
+        for layer in now.model.design.layers:
+            weight = f"{layer.name}.weight"
+            if weight in now.parameters and layer.name not in left_out:
+                first = now.state[weight] if self.bound == "start" else 1 / sqrt(_fan_in(layer))
+                bounds[layer.name] = now.settings["strength"] * first
+        return bounds
 
 
 def _fan_in(layer: Layer) -> int:

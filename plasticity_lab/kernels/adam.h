@@ -9,6 +9,7 @@ namespace {
 // decay leaves of p: 1 where there is none, by which a product is exact.
 struct Adam {
   static constexpr int NUMBERS = 7, MOMENTS = 2;
+  static constexpr bool HOLDS = false;
   float take1, take2, beta2, epsilon, size, correction, kept;
 
   explicit Adam(const float* n)
@@ -19,6 +20,12 @@ struct Adam {
     m[0] = fused(g - m[0], all(take1), m[0]);
     m[1] = fused(g * g, all(take2), m[1] * all(beta2));
     p = p * all(kept) - all(size) * m[0] / fused(root(m[1]), all(correction), all(epsilon));
+  }
+  // The same by `Adam.composed`, with each operation rounded.
+  INLINE void composed(Vector g, Vector& p, Vector (&m)[MOMENTS]) const {
+    m[0] = m[0] + (g - m[0]) * all(take1);
+    m[1] = m[1] * all(beta2) + g * g * all(take2);
+    p = p * all(kept) - all(size) * m[0] / (root(m[1]) * all(correction) + all(epsilon));
   }
 };
 

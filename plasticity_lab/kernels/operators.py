@@ -22,9 +22,11 @@ SAME_LAYOUT = torch.Tag.needs_fixed_stride_order
 """Inputs are laid out as in eager mode: images with their channels last, by the loops that compute them."""
 OF_STACK = (
     "(Tensor images, Tensor brightness, Tensor at, Tensor labels, Tensor weights, Tensor numbers, Tensor slopes, "
-    "int[] widths, Tensor(a!)[] parameters, Tensor(b!) losses, Tensor(c!) right, int first, int count) -> ()"
+    "int[] widths, Tensor(a!)[] parameters, Tensor(b!) losses, Tensor(c!) right, "
+    "Tensor pulls, Tensor[] starts, Tensor bounds, int first, int count) -> ()"
 )
 """Many steps of a stack of layers: see kernels/stack.h."""
+STACKS = "stack_adam", "stack_adam_held", "stack_sgd", "stack_sgd_held"
 PARTS: dict[str, dict[str, torch.Tag]] = {
     "linear": {"linear(Tensor x, Tensor weight, Tensor bias) -> Tensor": SAME_LAYOUT},
     "linear_gradients": {
@@ -39,8 +41,11 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
         "linear_sgd(Tensor x, Tensor delta, Tensor numbers, Tensor(a!) weight, Tensor(b!) bias, Tensor(c!) weight1, "
         "Tensor(d!) bias1) -> ()": ANY_LAYOUT,
     },
-    "stack_adam": {f"stack_adam{OF_STACK}": ANY_LAYOUT},
-    "stack_sgd": {f"stack_sgd{OF_STACK}": ANY_LAYOUT},
+    **{part: {f"{part}{OF_STACK}": ANY_LAYOUT} for part in STACKS},
+    "stack_right": {
+        "stack_right(Tensor images, Tensor brightness, Tensor labels, Tensor slopes, int[] widths, "
+        "Tensor[] parameters, Tensor(a!) found) -> ()": ANY_LAYOUT,
+    },
     "conv": {
         "conv(Tensor x, Tensor weight, Tensor bias, int kernel, int margin) -> Tensor": SAME_LAYOUT,
         "conv_input(Tensor delta, Tensor weight, int kernel, int margin) -> Tensor": SAME_LAYOUT,

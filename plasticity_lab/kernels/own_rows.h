@@ -24,7 +24,7 @@ class OwnRows {
 
   OwnRows(long inputs, long outputs)
       : inputs(inputs), outputs(outputs), width((outputs + LANES - 1) / LANES * LANES), rests(inputs) {
-    for (int part = 0; part <= Rule::MOMENTS; part++) rooms.emplace_back((inputs + 1) * width);
+    for (int part = 0; part <= Rule::MOMENTS + Rule::HOLDS; part++) rooms.emplace_back((inputs + 1) * width);
   }
 
   const float* weight() const { return rooms[0].begin; }
@@ -47,10 +47,16 @@ class OwnRows {
     each_row(weights, biases, [&](float* there, float* here) { std::memcpy(there, here, outputs * sizeof(float)); });
   }
 
+  // Copies the numbers (I, O) and (O) that a rule which holds pulls towards. Without it they are 0.
+  void take_starts(const float* weights, const float* biases) {
+    float* to = rooms.back().begin;
+    for (long i = 0; i < inputs; i++) std::memcpy(to + i * width, weights + i * outputs, outputs * sizeof(float));
+    std::memcpy(to + inputs * width, biases, outputs * sizeof(float));
+  }
+
   // One step by x (B, I) and the gradients by the outputs, delta (B, W).
-  void step(long batch, const float* x, const float* delta, const float* numbers) {
-    const Rule rule(numbers);
-    const Learned<Rule> all_rows = rows();  // a copy of its own can stay in registers
+  void step(long batch, const float* x, const float* delta, const Rule& rule) {
+    const Rows all_rows = rows();  // a copy of its own can stay in registers
     const bool are_few = filled(x, batch, inputs, met), leaves = rule.leaves();
     for (long i = 0; i < inputs; i++) rests[i] = rests[i] && are_few && !met.any(i);
     by_vectors<ACROSS>(width, {{x, 1, inputs}, delta, width, {batch}, nullptr, 0, nullptr, 0}, [&]<int V, bool PART>(Product p, int) {
@@ -74,13 +80,24 @@ class OwnRows {
   }
 
  private:
-  std::vector<Room> rooms;  // weights and, as the last row, biases; then each moment of them
+  // Places in each of `rooms`.
+  struct Rows {
+    float* part[1 + Rule::MOMENTS + Rule::HOLDS];
+
+    Rows at(long first) const {
+      Rows found = *this;
+      for (float*& each : found.part) each += first;
+      return found;
+    }
+  };
+
+  std::vector<Room> rooms;  // weights and, as the last row, biases; then each moment of them; then what a rule pulls towards
   std::vector<char> rests;  // rows whose moments are 0: a step without a gradient leaves them as they are
   Filled met;
 
-  Learned<Rule> rows() {
-    Learned<Rule> found{rooms[0].begin, {}};
-    for (int m = 0; m < Rule::MOMENTS; m++) found.moments[m] = rooms[1 + m].begin;
+  Rows rows() {
+    Rows found;
+    for (size_t part = 0; part < rooms.size(); part++) found.part[part] = rooms[part].begin;
     return found;
   }
   template <class Each>
@@ -93,7 +110,7 @@ class OwnRows {
 
   // R rows from the i-th on, of whose sums all products are taken.
   template <int R, int V>
-  INLINE void dense(const Rule& rule, const Product& p, long i, Learned<Rule> own) {
+  INLINE void dense(const Rule& rule, const Product& p, long i, Rows own) {
     Vector sums[R][V] = {};
     for (long b = 0; b < p.depth.each; b++) {
       Vector d[V];
@@ -108,15 +125,16 @@ class OwnRows {
 
   // The optimizer's step for some vectors of R rows, by their gradients.
   template <int R, int V>
-  INLINE void update(const Rule& rule, Learned<Rule> own, const Vector (&gradients)[R][V]) {
+  INLINE void update(const Rule& rule, Rows own, const Vector (&gradients)[R][V]) {
     UNROLLED for (int r = 0; r < R; r++) {
       UNROLLED for (int z = 0; z < V; z++) {
         const long at = r * width + LANES * z;
-        Vector p = load(own.parameter + at), m[Rule::MOMENTS];
-        UNROLLED for (int k = 0; k < Rule::MOMENTS; k++) m[k] = load(own.moments[k] + at);
-        rule.step(gradients[r][z], p, m);
-        store(own.parameter + at, p);
-        UNROLLED for (int k = 0; k < Rule::MOMENTS; k++) store(own.moments[k] + at, m[k]);
+        Vector p = load(own.part[0] + at), m[Rule::MOMENTS];
+        UNROLLED for (int k = 0; k < Rule::MOMENTS; k++) m[k] = load(own.part[1 + k] + at);
+        if constexpr (Rule::HOLDS) rule.step(gradients[r][z], p, m, load(own.part[1 + Rule::MOMENTS] + at));
+        else rule.step(gradients[r][z], p, m);
+        store(own.part[0] + at, p);
+        UNROLLED for (int k = 0; k < Rule::MOMENTS; k++) store(own.part[1 + k] + at, m[k]);
       }
     }
   }

@@ -8,92 +8,61 @@
 
 #include <memory>
 
-#include "brightness.h"
 #include "cross_entropy.h"
 #include "linear_input.h"
 #include "own_rows.h"
+#include "stack_forward.h"
 
 namespace {
-
-// x above 0, and slope · x elsewhere, or for ReLU 0. The operations are those of activations/relu.py and activations/leaky_relu.py.
-struct Bent {
-  bool relu;
-  float below;
-
-  void of(long count, const float* __restrict x, float* __restrict to) const {
-    if (relu)
-      for (long i = 0; i < count; i++) to[i] = x[i] < 0 ? 0 : x[i];
-    else
-      for (long i = 0; i < count; i++) to[i] = x[i] * (x[i] > 0 ? 1.0f : below);
-  }
-  // x becomes the gradient by it; by: the gradient by the activation of it.
-  void back(long count, float* __restrict x, const float* __restrict by) const {
-    if (relu)
-      for (long i = 0; i < count; i++) x[i] = x[i] <= 0 ? 0 : by[i];
-    else
-      for (long i = 0; i < count; i++) x[i] = by[i] * (x[i] > 0 ? 1.0f : below);
-  }
-};
 
 template <class Rule>
 struct StackLayer {
   long batch, inputs, outputs, padded;  // padded: outputs as they are stored; those beyond `outputs` are 0
   Learned<Rule> weight, bias;           // of all runs
+  const float *weight_start, *bias_start;  // of all runs, what a rule that holds pulls towards; null if it is 0
   OwnRows<Rule> own{inputs, padded};    // of the run that takes its steps
   Room h{batch * own.width};            // its output, later the gradient by it
   Room after{batch * outputs};          // the activation of it
   Room turned{room_to_turn(batch, inputs, own.width)};
 
-  Learned<Rule> weight_of(long run) const { return weight.at(run * inputs * padded); }
-  Learned<Rule> bias_of(long run) const { return bias.at(run * padded); }
+  void take(long run) {
+    own.take(weight.at(run * inputs * padded), bias.at(run * padded));
+    if (weight_start) own.take_starts(weight_start + run * inputs * padded, bias_start + run * padded);
+  }
+  void give(long run) { own.give(weight.at(run * inputs * padded), bias.at(run * padded)); }
+  Dense dense() { return {inputs, outputs, own.width, own.weight(), own.bias(), h.begin, after.begin}; }
 };
 
 // What the steps read and write, for all runs and rows.
 struct StackTables {
-  long runs, batch, images, pixels, channels;
-  const uint8_t* image;     // (R, D)
+  long runs, batch;
+  Shown shown;
   const int64_t *at, *labels;  // (S, K, B)
   const float *weights, *numbers;  // (S, B); (S, K, NUMBERS)
   float* losses;  // (S, K, B)
   bool* right;
+  const float *pulls, *bounds;  // (K) and (L, K) for a rule that holds, or null
 };
 
 template <class Rule>
 struct Stack {
   StackTables tables;
-  Brightness brightness;
   std::vector<std::unique_ptr<StackLayer<Rule>>> layers;
-  Room x{tables.batch * tables.pixels};
+  std::vector<Dense> dense;
+  Room x{tables.batch * tables.shown.pixels};
   Sparse few;
   CrossEntropy loss;
 
-  Stack(const StackTables& given, const Brightness& by, std::vector<std::unique_ptr<StackLayer<Rule>>> made)
-      : tables(given), brightness(by), layers(std::move(made)), loss{given.batch, layers.back()->outputs} {}
-
-  // The batch's pixels as numbers.
-  void read(const int64_t* at) {
-    const long each = tables.pixels / tables.channels;
-    for (long b = 0; b < tables.batch; b++) {
-      STD_TORCH_CHECK(at[b] >= 0 && at[b] < tables.images, "a batch names an image that is not there");
-      for (long c = 0; c < tables.channels; c++)
-        brightness.read(c, each, tables.image + at[b] * tables.pixels + c * each, x.begin + b * tables.pixels + c * each);
-    }
+  Stack(const StackTables& given, std::vector<std::unique_ptr<StackLayer<Rule>>> made)
+      : tables(given), layers(std::move(made)), loss{given.batch, layers.back()->outputs} {
+    for (const auto& layer : layers) dense.push_back(layer->dense());
   }
 
   // Row s of the tables for run k.
   void step(long s, long k, const Bent& activation) {
     const long batch = tables.batch, row = s * tables.runs + k;
-    read(tables.at + row * batch);
-    const float* input = x.begin;
-    for (const auto& layer : layers) {
-      const OwnRows<Rule>& own = layer->own;
-      const bool are_few = sparse(input, batch, own.inputs, few);
-      linear_product(batch, own.inputs, own.width, input, are_few ? &few : nullptr, own.weight(), own.bias(), layer->h.begin);
-      if (layer == layers.back()) break;
-      for (long b = 0; b < batch; b++)
-        activation.of(layer->outputs, layer->h.begin + b * own.width, layer->after.begin + b * layer->outputs);
-      input = layer->after.begin;
-    }
+    for (long b = 0; b < batch; b++) tables.shown.read(tables.at[row * batch + b], x.begin + b * tables.shown.pixels);
+    forward(batch, x.begin, dense, activation, few);
     loss.turn(layers.back()->h.begin, layers.back()->own.width, tables.labels + row * batch, tables.weights + s * batch,
               tables.losses + row * batch, tables.right + row * batch);
     for (size_t l = layers.size(); l-- > 0;) {
@@ -103,7 +72,7 @@ struct Stack {
         by_input.resize(batch * own.inputs);
         gradient_by_input(batch, own.inputs, own.outputs, own.width, layer.h.begin, own.weight(), by_input.data(), layer.turned.begin);
       }
-      own.step(batch, l > 0 ? layers[l - 1]->after.begin : x.begin, layer.h.begin, tables.numbers + row * Rule::NUMBERS);
+      own.step(batch, l > 0 ? layers[l - 1]->after.begin : x.begin, layer.h.begin, rule(row, l, k));
       if (l > 0) back(*layers[l - 1], activation);
     }
   }
@@ -111,14 +80,23 @@ struct Stack {
   // The rows of the tables from the first on, for all runs. slopes (K), or null for ReLU.
   void steps(long first, long count, const float* slopes) {
     for (long k = 0; k < tables.runs; k++) {
-      for (const auto& layer : layers) layer->own.take(layer->weight_of(k), layer->bias_of(k));
+      for (const auto& layer : layers) layer->take(k);
       for (long s = first; s < first + count; s++) step(s, k, {slopes == nullptr, slopes ? slopes[k] : 0});
-      for (const auto& layer : layers) layer->own.give(layer->weight_of(k), layer->bias_of(k));
+      for (const auto& layer : layers) layer->give(k);
     }
   }
 
  private:
   std::vector<float> by_input;
+
+  // The optimizer's step for a row of the tables.
+  Rule rule(long row, long layer, long run) const {
+    const float* numbers = tables.numbers + row * Rule::NUMBERS;
+    if constexpr (Rule::HOLDS)
+      return Rule(numbers, tables.pulls, tables.pulls ? tables.pulls[run] : 0, tables.bounds ? tables.bounds[layer * tables.runs + run] : INFINITY);
+    else
+      return Rule(numbers);
+  }
 
   // The gradient by a layer's output from that by its activation, `by_input`.
   void back(StackLayer<Rule>& layer, const Bent& activation) {
@@ -133,20 +111,26 @@ struct Stack {
 
 // images (R, D) uint8; brightness (C, 256): the number that stands for each byte, in each channel; at, labels (S, K, B); weights (S, B);
 // numbers (S, K, NUMBERS) of the optimizer; slopes (K) below 0, of ReLU none (0); widths: the outputs of each layer without padding;
-// parameters: weight (K, I, O) and bias (K, 1, O) of each layer, then each moment of all of these; losses, right (S, K, B).
+// parameters: weight (K, I, O) and bias (K, 1, O) of each layer, then each moment of all of these; losses, right (S, K, B). For a rule
+// that holds: pulls (K), or none (0); starts: like the weights and biases, or none if they are 0; bounds (L, K), or none.
 // Takes the steps of `count` rows from the first on.
 template <class Rule>
 void stack_steps(const Tensor& images, const Tensor& brightness, const Tensor& at, const Tensor& labels, const Tensor& weights,
                  const Tensor& numbers, const Tensor& slopes, std::vector<int64_t> widths, std::vector<Tensor> parameters,
-                 const Tensor& losses, const Tensor& right, int64_t first, int64_t count) {
-  for (const Tensor* each : {&brightness, &weights, &numbers, &slopes, &losses}) check(*each);
+                 const Tensor& losses, const Tensor& right, const Tensor& pulls, std::vector<Tensor> starts, const Tensor& bounds,
+                 int64_t first, int64_t count) {
+  for (const Tensor* each : {&brightness, &weights, &numbers, &slopes, &losses, &pulls, &bounds}) check(*each);
   for (const Tensor* each : {&images, &at, &labels, &right}) STD_TORCH_CHECK(each->is_contiguous(), "tables in one piece are needed");
   const long rows = at.size(0), runs = at.size(1), batch = at.size(2), depth = static_cast<long>(widths.size());
   STD_TORCH_CHECK(first >= 0 && count >= 0 && first + count <= rows, "the tables have no such rows");
   STD_TORCH_CHECK(static_cast<long>(parameters.size()) == 2 * depth * (1 + Rule::MOMENTS), "other parameters are needed");
   STD_TORCH_CHECK(batch > 1 && numbers.size(2) == Rule::NUMBERS, "batches of several examples and the optimizer's numbers are needed");
+  STD_TORCH_CHECK(starts.empty() || static_cast<long>(starts.size()) == 2 * depth, "a start for each parameter is needed");
+  for (const Tensor& each : starts) check(each);
+  const auto given = [](const Tensor& x) { return x.numel() ? x.const_data_ptr<float>() : nullptr; };
   std::vector<std::unique_ptr<StackLayer<Rule>>> layers;
   for (long l = 0; l < depth; l++) {
+    const auto start = [&](long part) { return starts.empty() ? nullptr : given(starts[2 * l + part]); };
     const auto learned = [&](long part) {
       Learned<Rule> found{changed(parameters[2 * l + part]), {}};
       for (int m = 0; m < Rule::MOMENTS; m++) found.moments[m] = changed(parameters[2 * (depth * (m + 1) + l) + part]);
@@ -154,13 +138,14 @@ void stack_steps(const Tensor& images, const Tensor& brightness, const Tensor& a
     };
     const Tensor& weight = parameters[2 * l];
     STD_TORCH_CHECK(weight.size(1) == (l ? widths[l - 1] : images.size(1)), "a layer takes what the layer before it makes");
-    layers.emplace_back(new StackLayer<Rule>{batch, weight.size(1), widths[l], weight.size(2), learned(0), learned(1)});
+    layers.emplace_back(new StackLayer<Rule>{batch, weight.size(1), widths[l], weight.size(2), learned(0), learned(1), start(0), start(1)});
   }
-  const StackTables tables{runs, batch, images.size(0), images.size(1), brightness.size(0), images.const_data_ptr<uint8_t>(),
-                           at.const_data_ptr<int64_t>(), labels.const_data_ptr<int64_t>(),
+  const Shown shown{images.const_data_ptr<uint8_t>(), images.size(0), images.size(1), brightness.size(0),
+                    Brightness(brightness.const_data_ptr<float>(), brightness.size(0))};
+  const StackTables tables{runs, batch, shown, at.const_data_ptr<int64_t>(), labels.const_data_ptr<int64_t>(),
                            weights.const_data_ptr<float>(), numbers.const_data_ptr<float>(), losses.mutable_data_ptr<float>(),
-                           right.mutable_data_ptr<bool>()};
-  Stack<Rule>(tables, Brightness(brightness.const_data_ptr<float>(), brightness.size(0)), std::move(layers)).steps(first, count, slopes.size(0) ? slopes.const_data_ptr<float>() : nullptr);
+                           right.mutable_data_ptr<bool>(), given(pulls), given(bounds)};
+  Stack<Rule>(tables, std::move(layers)).steps(first, count, given(slopes));
 }
 
 }  // namespace

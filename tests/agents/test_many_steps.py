@@ -11,6 +11,7 @@ from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.agents.supervised.agent import Supervised
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.many_steps import ManySteps, brightness_of
+from plasticity_lab.agents.supervised.score import indices, score_of
 from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.labelled import stream
 from plasticity_lab.networks.mlp import MLP
@@ -40,6 +41,11 @@ def intervention(name: str) -> dict:
     return {"intervention": choice("intervention", name)}
 
 
+def with_settings(name: str, **settings) -> dict:
+    target, own = choice("intervention", name)
+    return {"intervention": (target, {**own, **settings})}
+
+
 TAKEN = {
     "relu": {},
     "slopes": {"activation": "leaky_relu"},
@@ -47,6 +53,9 @@ TAKEN = {
     "SGD": {"optimizer": {"name": "sgd", "lr": 0.05, "momentum": 0.9}},
     "work between tasks": intervention("shrink_and_perturb"),
     "transitions": {"transition_steps": 5},
+    "a pull to 0": intervention("l2"),
+    "a pull to the first values": intervention("l2_init"),
+    "bounds": intervention("weight_clipping"),
 }
 NOT_TAKEN = {
     "another activation": {"activation": "tanh"},
@@ -54,8 +63,9 @@ NOT_TAKEN = {
     "normalised": {"network": {"norm": "layer"}},
     "another forward pass": {"network": {"target": f"{__name__}.Skipping"}},
     "RMSprop": {"optimizer": {"name": "rmsprop"}},
-    "a penalty": intervention("l2"),
-    "work after each step": intervention("weight_clipping"),
+    "another penalty": intervention("spectral"),
+    "a pull of constant length": with_settings("l2_init", power=1),
+    "work after each step": intervention("hare_tortoise"),
     "a look at units": intervention("redo"),
     "clipped": {"agent": CLIPPED},
     "perturbed": {"perturbation": {}},
@@ -87,7 +97,7 @@ def test_a_subclass_of_an_activation_is_another_function():
 
 
 @pytest.mark.parametrize(
-    ("settings", "called"), [({}, ["stack_adam", "linear"]), ({"activation": "tanh"}, ["linear", "linear_adam"])]
+    ("settings", "called"), [({}, ["stack_adam", "stack_right"]), ({"activation": "tanh"}, ["linear", "linear_adam"])]
 )
 def test_the_kernels_that_are_called_are_compiled_ahead(settings, called):
     """By the cost of a run, from which a plan knows them."""
@@ -129,7 +139,7 @@ def test_an_intervention_between_steps_acts_in_time(short_chunks):
     taken = []
 
     def noted(many, *arguments):
-        taken.append(arguments[-1])
+        taken.append(arguments[-2])
         return usual(many, *arguments)
 
     usual = ManySteps.__call__
@@ -138,6 +148,28 @@ def test_an_intervention_between_steps_acts_in_time(short_chunks):
     ends = {5, 7, 10, 12, 15, 19, 20, 24}  # of one task; 12 steps an epoch, and 7 a chunk
     assert np.cumsum(taken)[: len(ends)].tolist() == sorted(ends)
     assert sum(taken) == 48
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"activation": "leaky_relu"},
+        {"benchmark": "labels"},
+        {"optimizer": {"name": "sgd", "lr": 1e30}},
+        {"normalise": "half"},
+    ],
+    ids=["permuted", "labels", "diverging", "no zeros"],
+)
+def test_the_score_is_the_score_of_the_network(own):
+    """Of each run, of tasks that permute pixels or do not, and of a run whose numbers are no longer finite."""
+    runs = [run(seed, **{"network": {"width": 13}, **TASK, **own}) for seed in (2, 5)]
+    learner = trained(runs, IMAGES, compiled=True, kernels=True).agent
+    task, network = learner.task, learner.network
+    images, labels = learner.to_score.laid_out(task.lessons)
+    reader, settings = learner.to_score.reader(network.tested, task.lessons), network.settings["activation"]
+    composed = score_of(network.model, learner.pixels, kernels=True)
+    expected = sum(composed(reader, settings, images, labels, at, there) for at, there in indices(labels.shape[1], CPU))
+    assert torch.equal(learner.many.right(reader, settings, images, labels), expected)
 
 
 @pytest.mark.parametrize(("normalise", "channels"), [("raw", 1), ("half", 1), ("std", 3)])
@@ -157,6 +189,18 @@ SETTINGS = {
     "K = 8": (8, {"network": {"width": 100}, "optimizer": ADAMW}),
     "SGD": (2, {"network": {"width": 21, "depth": 1}, "optimizer": {"name": "sgd", "lr": 0.05}}),
     "transitions": (2, {"network": {"width": 13}, "transition_steps": 5}),
+    "a pull to 0": (2, {**with_settings("l2", strength=0.03), "network": {"width": 13}}),
+    "a pull to the first values": (3, {**with_settings("l2_init", strength=0.03), "network": {"width": 21}}),
+    "half a pull, by SGD": (
+        2,
+        {**with_settings("l2_init", strength=0.03, half=True), "optimizer": {"name": "sgd", "lr": 0.05}},
+    ),
+    "a pull with AdamW": (2, {**with_settings("l2", strength=0.1), "optimizer": ADAMW}),
+    "bounds": (2, {**with_settings("weight_clipping", strength=0.9), "network": {"width": 13}}),
+    "bounds by first weights": (
+        2,
+        {**with_settings("weight_clipping", bound="start", last_layer=False, strength=0.8), "network": {"width": 100}},
+    ),
     "diverging": (2, {"network": {"width": 13}, "optimizer": {"name": "sgd", "lr": 1e30}}),
 }
 

@@ -16,6 +16,7 @@ from plasticity_lab.stacking.products import sums_below_two
 pytestmark = pytest.mark.skipif(build.missing() is not None, reason=f"no kernels: {build.missing()}")
 ADAM = [0.1, 0.001, 0.999, 1e-8, 1e-2, 3.0, 0.999]
 SGD = [0.05, 0.9, 0.01]
+NONE = torch.empty(0)
 MOMENTS = {"stack_adam": 2, "stack_sgd": 1}
 
 
@@ -74,7 +75,7 @@ class Pack:
     def steps(self, first: int, count: int) -> None:
         getattr(torch.ops.plasticity_lab, self.kernel)(
             self.images, self.brightness, self.at, self.labels, self.weights, self.numbers, self.below, self.widths,
-            self.parameters, self.losses, self.right, first, count,
+            self.parameters, self.losses, self.right, NONE, [], NONE, first, count,
         )  # fmt: skip
 
     def one_by_one(self) -> None:

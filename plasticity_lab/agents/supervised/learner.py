@@ -201,11 +201,14 @@ class SupervisedLearner:
         """
         images, labels = self.to_score.laid_out(task.lessons)
         total, more = labels.shape[1], () if factor is None else (factor,)
-        reader = self.to_score.reader(parameters, task.lessons)
-        right = sum(
-            self.score(reader, self.network.settings["activation"], images, labels, at, there, *more)
-            for at, there in indices(total, self.device)
-        )
+        reader, activation = self.to_score.reader(parameters, task.lessons), self.network.settings["activation"]
+        if self.many is not None:
+            right = self.many.right(reader, activation, images, labels)
+        else:
+            right = sum(
+                self.score(reader, activation, images, labels, at, there, *more)
+                for at, there in indices(total, self.device)
+            )
         return {"final_accuracy": right.cpu().numpy() / total}
 
     def _tables(self, chunk: Chunk, corrections: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
@@ -232,7 +235,8 @@ class SupervisedLearner:
         train_state, settings = self.network.train_state, self.network.settings
         images, step, measured = self.images.flatten(0, 1), self.mixing if earlier else self.step, self.tables.measured
         if self.many is not None and not earlier:
-            self.many(train_state, settings["activation"], images, tables, measured, first, steps)
+            held = self.network.held()
+            self.many(train_state, settings["activation"], images, tables, measured, first, steps, held)
             return
         for at in self.tables.at[first : first + steps]:
             train_state = train_state._replace(

@@ -1,8 +1,9 @@
-"""Many steps of a pack in one call of our kernels, if the network is a plain stack of linear layers.
+"""Many steps of a pack in one call of our kernels, if the network is a plain stack of linear layers; and its score.
 
-The numbers are equal, to the bit, to the numbers of the compiled `step.step_of` with our kernels.
+The numbers are equal, to the bit, to the numbers of the compiled `step.step_of` and `score.score_of` with our kernels.
 
-Legend: K runs, S rows of a chunk's tables, C channels, D pixels, N numbers of the optimizer.
+Legend: K runs, S rows of a chunk's tables, M held-out images, C channels, D pixels, L layers, N numbers of the
+    optimizer.
 """
 
 from collections.abc import Mapping
@@ -15,16 +16,20 @@ from plasticity_lab.agents.optimizer_step import TrainState, UpdateInputs, sched
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.images import Pixels
-from plasticity_lab.agents.update import fuses, takes_second
-from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.agents.update import takes_second
+from plasticity_lab.interventions.held import Held
+from plasticity_lab.interventions.intervention import IN_UPDATES, Intervention
 from plasticity_lab.kernels.through import prepare
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.optimizer import Optimizer
 
 Tensors = Mapping[str, Tensor]
+SCORE = "stack_right"
+"""The kernel that scores held-out images."""
 KERNELS = {"linear_adam": "stack_adam", "linear_sgd": "stack_sgd"}
-"""`Optimizer.kernel` → the kernel that takes many steps with it."""
+"""`Optimizer.kernel` → the kernel that takes many steps with it. With `HELD` it also does an intervention's work."""
+HELD = "_held"
 NUMBERS = "numbers"
 """In the tables of a chunk: the optimizer's numbers, (S, K, N)."""
 
@@ -35,15 +40,19 @@ def kernel_of(parts: Parts, model: Model, clipped: bool) -> str | None:
     clipped: whether gradients are clipped.
     """
     optimizer, intervention = parts.optimizers[0], parts.interventions[0]
+    kernel = KERNELS.get(optimizer.kernel or "")
     fits = (
-        is_bent_stack(model)
-        and fuses(optimizer, intervention, clipped)
-        and leaves_steps(intervention)
-        and not takes_second(intervention)
+        kernel is not None
+        and is_bent_stack(model)
+        and intervention.is_held()
+        and not (clipped or takes_second(intervention))
         and parts.perturbation is None
         and parts.benchmark.augmentation is None
     )
-    return KERNELS.get(optimizer.kernel or "") if fits else None
+    if kernel is None or not fits:
+        return None
+    works = any(getattr(type(intervention), each) is not getattr(Intervention, each) for each in IN_UPDATES)
+    return f"{kernel}{HELD}" if works else kernel
 
 
 def is_bent_stack(model: Model) -> bool:
@@ -63,21 +72,15 @@ def is_bent_stack(model: Model) -> bool:
     )
 
 
-def leaves_steps(intervention: Intervention) -> bool:
-    """Whether an intervention works between steps only, so that steps do not depend on it."""
-    plain = all(getattr(type(intervention), each) is getattr(Intervention, each) for each in ("after_step", "ages"))
-    watches = intervention.watches_units or intervention.watches_outputs
-    return plain and not (watches or intervention.learned or intervention.needs_step or intervention.needs_before)
-
-
 class ManySteps:
     """The call for a pack. It has no numbers of the pack."""
 
     def __init__(self, kernel: str, model: Model, optimizer: Optimizer, pixels: Pixels) -> None:
-        prepare([kernel, "linear"])
+        prepare([kernel, SCORE])
         self.kernel, self.optimizer = kernel, optimizer
         layers = model.design.layers
-        self.names = [f"{layer.name}.{part}" for layer in layers for part in ("weight", "bias")]
+        self.layers = [layer.name for layer in layers]
+        self.names = [f"{layer}.{part}" for layer in self.layers for part in ("weight", "bias")]
         self.widths = [layer.outputs for layer in layers]
         self.slope = vars(type(model.activation))["bent"]
         self.brightness = brightness_of(pixels, int(np.prod(model.inputs[model.only_body])))
@@ -95,19 +98,46 @@ class ManySteps:
 
     def __call__(
         self, train: TrainState, activation: Tensors, images: Tensor, tables: Tensors, measured: Tensors,
-        first: int, steps: int,
+        first: int, steps: int, held: Held,
     ) -> None:  # fmt: skip
         """Takes the steps for some rows of the tables, in place.
 
-        The arguments are as in `step.step_of`. activation: the settings of the activation, (K,) each.
+        The arguments are as in `step.step_of`. activation: the settings of the activation, (K,) each. held: the work of
+        the intervention.
         """
+        pulls, starts, bounds = self._held(held)
         values = (train.parameters, *(train.moments[kind] for kind in self.optimizer.moments))
-        slopes = activation[self.slope].float() if self.slope else torch.empty(0)
         getattr(torch.ops.plasticity_lab, self.kernel)(
-            images, self.brightness, tables["images"], tables["labels"], tables["weights"], tables[NUMBERS], slopes,
-            self.widths, [value[name] for value in values for name in self.names],
-            measured["loss"], measured["right"], first, steps,
+            images, self.brightness, tables["images"], tables["labels"], tables["weights"], tables[NUMBERS],
+            self._slopes(activation), self.widths, [value[name] for value in values for name in self.names],
+            measured["loss"], measured["right"], pulls, starts, bounds, first, steps,
         )  # fmt: skip
+
+    def right(self, parameters: Tensors, activation: Tensors, images: Tensor, labels_KM: Tensor) -> Tensor:
+        """The number of held-out images that each run classifies correctly, (K,) int64.
+
+        images: (K, M, D) or (1, M, D) uint8, as the first layer of the parameters reads them.
+        """
+        found = torch.empty(len(labels_KM), dtype=torch.int64)
+        torch.ops.plasticity_lab.stack_right(
+            images.contiguous(), self.brightness, labels_KM.contiguous(), self._slopes(activation), self.widths,
+            [parameters[name] for name in self.names], found,
+        )  # fmt: skip
+        return found
+
+    def _held(self, held: Held) -> tuple[Tensor, list[Tensor], Tensor]:
+        """Factors (K,), starts like the parameters, and bounds (L, K); without numbers if the work has no such part."""
+        pulls = torch.empty(0) if held.pull is None else held.pull.float()
+        starts = [held.starts[name] for name in self.names] if held.starts else []
+        if not held.bounds:
+            return pulls, starts, torch.empty(0)
+        some = next(iter(held.bounds.values()))
+        bounds = [held.bounds.get(layer, torch.full_like(some, torch.inf)) for layer in self.layers]
+        return pulls, starts, torch.stack(bounds).float()
+
+    def _slopes(self, activation: Tensors) -> Tensor:
+        """The slopes below 0, (K,); none for ReLU."""
+        return activation[self.slope].float() if self.slope else torch.empty(0)
 
 
 def brightness_of(pixels: Pixels, count: int) -> Tensor:
