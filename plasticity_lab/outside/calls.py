@@ -34,13 +34,14 @@ class Calls(TorchFunctionMode):
         name = name_of(func)
         call = activation_call(name, args, kwargs)
         if call is not None:
-            h = self.activated(self._next(), call)
+            h = self.activated(self._next(call.name), call)
             return call.z.copy_(h) if call.in_place else h
         if name in LAYERS:
-            return self.layer(self._next(), name, func, args, kwargs)
+            return self.layer(self._next(name), name, func, args, kwargs)
         return self.other(name, func, args, kwargs)
 
-    def _next(self) -> int:
+    def _next(self, name: str) -> int:
+        """The number of a call of that function."""
         self.number += 1
         return self.number - 1
 
@@ -62,7 +63,19 @@ class Calls(TorchFunctionMode):
 
     def other(self, name: str, func: Function, args: Any, kwargs: Named) -> Any:
         """The result of any other call."""
-        return func(*args, **kwargs)
+        return REPLACED.get(name, func)(*args, **kwargs)
+
+
+def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    """g v / ‖v‖, the norm over all dimensions except one; −1: over all."""
+    if dim == -1:
+        return v * (g / v.square().sum().sqrt())
+    others = [at for at in range(v.dim()) if at != dim]
+    return v * (g / v.square().sum(others, keepdim=True).sqrt())
+
+
+REPLACED: Mapping[str, Function] = {"_weight_norm": _weight_norm}
+"""Functions of torch with a wrong second derivative (`torch.autograd.gradgradcheck`), and the same written out."""
 
 
 @contextmanager
@@ -74,9 +87,8 @@ def differentiable_twice(module: nn.Module) -> Iterator[None]:
         settings.callback(torch.backends.mha.set_fastpath_enabled, shortcut)
         torch.backends.mha.set_fastpath_enabled(False)
         settings.enter_context(sdpa_kernel(SDPBackend.MATH))
-        if recurrent:  # cuDNN and oneDNN differentiate them once, and in training mode only
+        if recurrent:  # cuDNN differentiates them once, and in training mode only
             settings.enter_context(torch.backends.cudnn.flags(enabled=False))
-            settings.enter_context(torch.backends.mkldnn.flags(enabled=False))
         yield
 
 
@@ -94,3 +106,12 @@ def computed(module: nn.Module, values: Mapping[str, Tensor], inputs: "Inputs", 
 
 Inputs = tuple[tuple[Any, ...], Mapping[str, Any]]
 """The positional and the named arguments of a module."""
+
+
+def copied(value: Any) -> Any:
+    """The same with copies of all tensors: a module may change its inputs in place."""
+    if isinstance(value, Tensor):
+        return value.clone()
+    if isinstance(value, Mapping):
+        return {name: copied(each) for name, each in value.items()}
+    return tuple(map(copied, value)) if isinstance(value, tuple | list) else value

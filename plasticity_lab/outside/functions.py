@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as f
@@ -29,13 +29,14 @@ SELU_ALPHA = 1.6732632423543772
 PLAIN: Mapping[str, Callable[..., Tensor]] = {
     "relu": torch.relu, "leaky_relu": f.leaky_relu, "elu": f.elu, "celu": f.celu, "selu": f.selu, "prelu": torch.prelu,
     "rrelu": f.rrelu, "gelu": f.gelu, "silu": f.silu, "mish": f.mish, "softplus": f.softplus, "hardtanh": f.hardtanh,
-    "relu6": f.relu6, "hardswish": f.hardswish, "hardsigmoid": f.hardsigmoid, "sigmoid": torch.sigmoid,
+    "relu6": f.relu6, "hardswish": f.hardswish, "hardsigmoid": lambda x: f.relu6(x + 3) / 6, "sigmoid": torch.sigmoid,
     "expit": torch.sigmoid, "tanh": torch.tanh, "logsigmoid": f.logsigmoid, "log_sigmoid": f.logsigmoid,
     "softsign": f.softsign, "tanhshrink": f.tanhshrink, "hardshrink": f.hardshrink, "softshrink": f.softshrink,
     "threshold": f.threshold, "clamp": torch.clamp, "clip": torch.clamp, "clamp_min": torch.clamp_min,
     "clamp_max": torch.clamp_max, "glu": f.glu,
 }  # fmt: skip
-"""Activations that are functions of one value (glu: of two), name → torch's function; a name may end with "_"."""
+"""Activations, functions of one value (glu takes two): name, without "_" at its end → a function that torch can
+differentiate twice."""
 LAYERS = frozenset({
     "linear", "bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
     "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "baddbmm", "einsum", "tensordot", "lstm", "gru",
@@ -47,7 +48,7 @@ CELLS = frozenset({"lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"})
 RECURRENT = CELLS | {"lstm", "gru", "rnn_tanh", "rnn_relu"}
 """Layers that compute activations inside; these are not measured."""
 WITHOUT_PRODUCT = RECURRENT | {"embedding", "embedding_bag"}
-"""Layers with parameters that do not count as those of a linear layer or a convolution."""
+"""Layers that neither multiply matrices nor convolve: their parameters do not count in gradients of examples."""
 BENT = frozenset({
     "abs", "absolute", "__abs__", "sin", "cos", "sinh", "cosh", "atan", "arctan", "asinh", "acosh", "exp", "exp2",
     "expm1", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "pow", "__pow__", "__rpow__", "square", "erf", "erfc",
@@ -181,3 +182,36 @@ def _place_of_inplace(name: str) -> int | None:
     except (TypeError, ValueError):  # torch's own functions, which have no such argument
         return None
     return names.index("inplace") - 1 if "inplace" in names else None
+
+
+class Convolution(NamedTuple):
+    """The settings of a convolution. margins: zeros added before and behind each side of its input."""
+
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    margins: tuple[tuple[int, int], ...]
+    dilation: tuple[int, ...]
+    groups: int
+
+
+def convolution(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Convolution | None:
+    """The settings of a call of conv1d, conv2d or conv3d; None for any other function."""
+    if name not in ("conv1d", "conv2d", "conv3d"):
+        return None
+    names = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
+    given = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1, **dict(zip(names, args, strict=False)), **kwargs}
+    kernel = tuple(given["weight"].shape[2:])
+    stride, dilation = (_each(given[part], len(kernel)) for part in ("stride", "dilation"))
+    if given["padding"] == "same":
+        wide = [step * (size - 1) for size, step in zip(kernel, dilation, strict=True)]
+        margins = tuple((each // 2, each - each // 2) for each in wide)
+    else:
+        around = _each(0 if given["padding"] == "valid" else given["padding"], len(kernel))
+        margins = tuple((each, each) for each in around)
+    return Convolution(kernel, stride, margins, dilation, int(given["groups"]))
+
+
+def _each(value: int | Sequence[int], count: int) -> tuple[int, ...]:
+    if isinstance(value, int):
+        return (value,) * count
+    return tuple(value) * (count if len(value) == 1 else 1)

@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import BackwardCFunction
 from torch.utils.weak import WeakIdKeyDictionary
 
 from plasticity_lab.errors import InputError
 from plasticity_lab.outside.calls import Calls, Function, Inputs, Named, computed
-from plasticity_lab.outside.functions import BENT, ActivationCall
+from plasticity_lab.outside.functions import BENT, ActivationCall, Convolution, convolution
 from plasticity_lab.outside.layout import EXAMPLES, Layout, kinds, of_batch, resized
 from plasticity_lab.outside.shapes import after_layer, layout_after
 
@@ -43,6 +44,7 @@ class Node:
     bent: str | None = None
     compared: bool = False
     behind: bool = False
+    convolution: Convolution | None = None
     into: list["Node"] = field(default_factory=list)
     """The tensors that are computed from it."""
 
@@ -51,7 +53,7 @@ class Node:
         return [each.name for each in self.upstream(lambda node: not node.data) if each.kind == "parameter"]
 
     def upstream(self, through: Any = lambda node: True) -> Iterator["Node"]:
-        """The nodes that it is computed from, nearest first, through nodes for which `through` is true; and itself."""
+        """The nodes that it is computed from, nearest first, and itself. through: which nodes to pass."""
         return _walk(self, lambda node: [each for each in node.sources if through(each)])
 
     def downstream(self) -> Iterator["Node"]:
@@ -72,14 +74,16 @@ def _walk(start: Node, following: Any) -> Iterator[Node]:
 
 @dataclass
 class Graph:
-    """layers, activations: nodes in the order of their calls. outputs: the tensors that the module returns. in_place:
-    whether the forward pass changes data in place.
+    """layers, activations: nodes in the order of their calls. outputs: the tensors that the module returns. calls: the
+    names of all functions that are layers or activations, by number. in_place: whether the forward pass changes data in
+    place.
     """
 
     layers: list[Node]
     activations: list[Node]
     outputs: list[Node]
-    in_place: bool
+    calls: list[str]
+    in_place: bool = False
 
 
 class Recording(Calls):
@@ -89,7 +93,7 @@ class Recording(Calls):
         super().__init__(copies=False)
         self.module, self.examples = module, examples
         self.nodes = WeakIdKeyDictionary()
-        self.graph = Graph([], [], [], False)
+        self.graph = Graph([], [], [], [])
         self.path = [""]
         parameters = dict(module.named_parameters())
         for name, value in named.items():
@@ -98,15 +102,19 @@ class Recording(Calls):
         for value in inputs:
             self.nodes[value] = Node("input", "", tuple(value.shape), data=True, layout=of_batch(value.shape, examples))
 
+    def _next(self, name: str) -> int:
+        self.graph.calls.append(name)
+        return super()._next(name)
+
     def node(self, value: Tensor) -> Node:
         """The node of a tensor."""
-        if value in self.nodes:
-            return self.nodes[value]
-        if value.grad_fn is not None:
+        if value.grad_fn is not None and (value not in self.nodes or isinstance(value.grad_fn, BackwardCFunction)):
             raise InputError(
                 f"{self.path[-1] or 'The forward pass'} computes values in code that cannot be followed "
                 f"({value.grad_fn.name()}: TorchScript, or an autograd.Function); replace it by functions of torch."
             )
+        if value in self.nodes:
+            return self.nodes[value]
         found = Node("constant", "", tuple(value.shape))
         self.nodes[value] = found
         return found
@@ -143,6 +151,7 @@ class Recording(Calls):
             rule = after_layer if own else layout_after
             layout = rule(name, args, kwargs, value, self.layout) if data and at == 0 else None
             made = self._made("layer" if own else "other", name, value, sources, layout, number)
+            made.convolution = convolution(name, args, kwargs)
             if own and at == 0:
                 self.graph.layers.append(made)
         return found
@@ -154,7 +163,7 @@ class Recording(Calls):
         given = [*_tensors((args, kwargs))]
         sources = [self.node(each) for each in given]
         into = args[0] if args and isinstance(args[0], Tensor) and _in_place(name, kwargs) else None
-        found = func(*args, **kwargs)
+        found = super().other(name, func, args, kwargs)
         for value in [*_tensors(found), *([] if into is None or found is into else [into])]:
             if value is into:
                 layout = self.layout(into)
