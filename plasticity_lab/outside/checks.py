@@ -52,7 +52,7 @@ def check_finite(values: Mapping[str, Any]) -> None:
 def checked_outputs(module: nn.Module, probe: Probe) -> Any:
     """The module's outputs.  Raises InputError if an output depends on other examples, or differs between two calls."""
     whole, half = _outputs(module, probe.inputs), probe.examples // 2
-    kept = [each.clone() for each in tensors_of(whole)]  # the module may go on to change what it returned
+    kept = [each.clone() for each in tensors_of(whole)]  # the module may go on to change these tensors
     if not kept:
         raise InputError("The module returns no tensor.")
     if not all(map(close, tensors_of(_outputs(module, probe.inputs)), kept)):

@@ -49,7 +49,7 @@ def diagnostics_of(chosen: Iterable[Diagnostic | str] | None) -> list[tuple[str,
 def network_for(diagnostic: Diagnostic, network: ModuleNetwork, trained: Iterable[str]) -> ModuleNetwork | None:
     """The network with the places that a diagnostic measures; None if it measures nothing here.
 
-    Raises InputError if the module lacks what it needs, ConfigError if a setting names no layer.
+    Raises InputError if the module lacks a needed part, ConfigError if a setting names no layer.
     """
     if isinstance(diagnostic, WITHOUT_UNITS):
         _check_layer(diagnostic, network, {*trained})

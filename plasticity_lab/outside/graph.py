@@ -1,4 +1,4 @@
-"""The graph of one forward pass of a module: its layers and activations, and what each of them is computed from."""
+"""The graph of one forward pass of a module: its layers and activations, and the values that each is computed from."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
