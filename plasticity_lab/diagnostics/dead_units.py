@@ -57,11 +57,10 @@ class DeadUnits(Diagnostic):
 
     def look(self, view: View) -> dict[str, Tensor]:
         """The shares, (K,) each, counted in whole numbers."""
-        activation, shape = view.model.activation, view.settings["activation"]
         found, pairs, units = {}, [], []
         hidden = view.forward().hidden
         for unit in view.units:
-            dead = dead_pairs(activation, shape, hidden[unit.name])
+            dead = dead_pairs(*view.activation_at(unit.name), hidden[unit.name])
             whole_KV = torch.stack([in_rows(own).all(dim=0) for own in dead.unbind()])
             # A unit that passes on several values is dead only if all of them are.
             whole_KN = whole_KV.unflatten(1, (-1, min(unit.produced[0], whole_KV.shape[1]))).all(dim=1)

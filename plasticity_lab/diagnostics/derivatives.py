@@ -63,14 +63,15 @@ def site_of(view: View, unit: str, run: int) -> Site:
     own = slice(run, run + 1)
     learned = view.model.learned_at(unit, view.parameters)
     return Site(
-        {name: value[own] for name, value in view.settings["activation"].items()},
+        {name: value[own] for name, value in view.activation_at(unit)[1].items()},
         {name: value[own].detach() for name, value in learned.items()},
     )
 
 
 def _slopes(view: View, flat: float) -> Mapping[str, list[Slopes]]:
-    before, activation, found = view.forward().before, view.model.activation, dict[str, list[Slopes]]()
+    before, found = view.forward().before, dict[str, list[Slopes]]()
     for unit in view.units:
+        activation, _ = view.activation_at(unit.name)
         z = unit.units_first(before[unit.name])
         found[unit.name] = []
         for run in range(len(z)):

@@ -39,9 +39,9 @@ class FeatureRank(Diagnostic):
 
     def look(self, view: View) -> dict[str, Tensor]:
         """(K,) each."""
-        hidden, answering = view.forward().hidden, set(view.model.design.outputs.values())
-        last = [unit for unit in view.units if answering & set(unit.outgoing)] or view.units[-1:]
-        ranks = [run_by_run(lambda h: self._ranks(h.flatten(1)), hidden[unit.name]) for unit in last]
+        ranks = [
+            run_by_run(lambda h: self._ranks(h.flatten(1)), h) for h in view.once("features", lambda: features(view))
+        ]
         mean = added_up(ranks) / len(ranks)
         return dict(zip(("effective_rank", "stable_rank", "srank"), mean.unbind(dim=1), strict=True))
 
@@ -52,6 +52,13 @@ class FeatureRank(Diagnostic):
             return matrix.new_full((3,), float("nan"))
         values = torch.linalg.svdvals(matrix)
         return torch.stack([effective_rank(values), stable_rank(values), srank(values, self.delta)])
+
+
+def features(view: View) -> list[Tensor]:
+    """The outputs of each last hidden layer, (K, B, *)."""
+    hidden, answering = view.forward().hidden, set(view.model.design.outputs.values())
+    last = [unit for unit in view.units if answering & set(unit.outgoing)] or view.units[-1:]
+    return [hidden[unit.name] for unit in last]
 
 
 def effective_rank(values_S: Tensor) -> Tensor:

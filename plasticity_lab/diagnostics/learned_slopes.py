@@ -74,4 +74,4 @@ class LearnedSlopes(Diagnostic):
         site = site_of(view, unit.name, run)
         width = max(value.shape[1] for value in site.learned.values())
         like = next(iter(site.learned.values()))
-        return derivatives(view.model.activation, -like.new_ones(1, 1, width), site).flatten().double()
+        return derivatives(view.activation_at(unit.name)[0], -like.new_ones(1, 1, width), site).flatten().double()

@@ -76,7 +76,7 @@ class NegativeSlope(Diagnostic):
             learned = {name: value.double().cpu() for name, value in site.learned.items()}
             wide = width if any(value.shape[1] > 1 for value in learned.values()) else 1
             z_1PD = points.view(1, -1, 1).expand(1, -1, wide)
-            slope_PD = derivatives(view.model.activation, z_1PD, type(site)(exact, learned))[0, 0]
+            slope_PD = derivatives(view.activation_at(unit.name)[0], z_1PD, type(site)(exact, learned))[0, 0]
             total += (weights @ slope_PD).mean().item() * width
             count += width
         return total / count

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
+from plasticity_lab.activations.activation import Activation
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.networks.units import taking_part
@@ -52,8 +53,9 @@ class View:
     task's held-out examples, if the agent has them. factor: (), the factor on pre-activations in the epoch that has
     ended; None without a perturbation. body: the active environment; None if there is only one. task: position of the
     current task. epoch: the epoch that has ended, counted through the run from 0; None at the start and at the end of a
-    task. state: the result of the diagnostic's `start`, (K, ...) by name; checkpoints store it unchanged. found: the
-    results of `once`, shared by all diagnostics at the same moment.
+    task. state: the result of the diagnostic's `start`, (K, ...) by name; checkpoints store it unchanged. activations:
+    activation and settings by unit name, if units have different ones. found: the results of `once`, shared by all
+    diagnostics at the same moment.
     """
 
     model: Model
@@ -69,12 +71,17 @@ class View:
     epoch: int | None = None
     state: Tensors = field(default_factory=dict)
     frozen: Tensors = field(default_factory=dict)
+    activations: Mapping[str, tuple[Activation, Tensors]] = field(default_factory=dict)
     found: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def units(self) -> list[Unit]:
         """The units of the model, without the units of idle environments."""
         return [unit for unit in self.model.units if taking_part(unit, self.parameters)]
+
+    def activation_at(self, unit: str) -> tuple[Activation, Tensors]:
+        """The activation at a place, and its settings on the run axis, name → (K,)."""
+        return self.activations.get(unit) or (self.model.activation, self.settings["activation"])
 
     def forward(self, x_KBD: Tensor | None = None) -> Passed:
         """The network's values in evaluation mode, on the probe if nothing else is given.  B: a multiple of 4."""

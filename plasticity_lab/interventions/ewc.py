@@ -88,7 +88,7 @@ class EWC(Intervention):
 
     def _summed(self, now: Now) -> tuple[dict[str, Tensor], int]:
         """The squared gradients by parameter, summed over examples or batches, and the number of these."""
-        by_example = self.batch == 1
+        by_example = self.batch == 1 and now.model.by_example
         total, count = dict[str, Tensor](), 0
         for x, answered in regrouped(AT_ONCE if by_example else self.batch, now.examples(self.examples)):
             if by_example:
@@ -113,7 +113,7 @@ def squared_mean_gradient(now: Now, x_KBD: Tensor, answers: Tensor) -> dict[str,
         given = {name: value[:, :there] for name, value in outputs.items()}
         return now.log_likelihood(given, answers).mean(dim=1).sum()
 
-    return {name: gradient.square() for name, gradient in torch.func.grad(total)(now.parameters).items()}
+    return {name: gradient.square() for name, gradient in torch.func.grad(total)(dict(now.parameters)).items()}
 
 
 def regrouped(size: int, parts: Iterable[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:

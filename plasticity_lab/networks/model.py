@@ -49,6 +49,9 @@ class Model:
     statistics and the agent no batches; the network may raise further errors.
     """
 
+    by_example = True
+    """Whether `per_example` finds the gradients of single examples in one pass; otherwise each takes its own pass."""
+
     def __init__(
         self, network: Network, activations: Sequence[Activation], bodies: Mapping[str, Shapes], prefix: str = ""
     ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 PLACES = {
     "assay": "assays",
     "measure": "measurement",
+    "Plastic": "plastic.plastic",
 }
 """Public name → its module in this package, which is imported when the name is first used."""
 

@@ -1,74 +1,113 @@
-"""A torch module in the form that diagnostics use: layers, places of units, and a forward pass with taps.
+"""A torch module in the form that diagnostics use: layers, and places of units with their activations."""
 
-Legend: B examples, * the shape of one example. The run axis has one run.
-"""
-
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
-from plasticity_lab.activations.activation import Site
+from plasticity_lab.activations.activation import Activation
 from plasticity_lab.activations.prelu import PReLU
 from plasticity_lab.errors import InputError
-from plasticity_lab.networks.network import Activate, Design, Layer, Unit
-from plasticity_lab.outside.layers import (
-    ACTIVATIONS,
-    LAYERS,
-    Call,
-    Forward,
-    activation_of,
-    calls_of,
-    layer_of,
-    replaced,
-    settings_of,
-)
+from plasticity_lab.networks.network import Design, Layer, Unit
+from plasticity_lab.outside.functions import WITHOUT_PRODUCT
+from plasticity_lab.outside.graph import Graph, Node
+from plasticity_lab.outside.layout import UNITS, has_examples, kinds, units_of
+from plasticity_lab.stacking.conv import StackedConv2d
+from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.run_axis import on_run_axis
+
+
+@dataclass(frozen=True)
+class OtherLayer:
+    """A layer that settings of diagnostics cannot name: its weight is no single parameter called `<name>.weight`."""
+
+    name: str
+
+
+class ModuleLinear(StackedLinear):
+    """A linear layer with the module's own parameters: weight (1, outputs, inputs), which has no padding."""
+
+    @property
+    def padded(self) -> int:
+        """The outputs: without padding."""
+        return self.outputs
+
+
+class LayerCall(NamedTuple):
+    """A call of a layer.  name: the layer's, with a number from the second call on. weight, bias: the names of the
+    parameters that each is computed from; bias also has the parameters of further arguments.
+    """
+
+    name: str
+    node: Node
+    weight: tuple[str, ...]
+    bias: tuple[str, ...]
+
+
+class Place(NamedTuple):
+    """A call of an activation between two layers.  layer: the call of the layer that its input comes from, if that
+    layer produces the same units.
+    """
+
+    name: str
+    node: Node
+    activation: Activation
+    layer: LayerCall | None
 
 
 class ModuleNetwork:
     """The part of the interface of `Model` that diagnostics use, for one torch module.
 
-    x: a batch (B, *); a forward pass with it finds layers and activations. Each call of an activation module is a
-    place. Raises InputError in these cases: the module has no activation module, or activations of several kinds or
-    settings; it calls a layer twice, or uses one parameter at several places; it computes an activation by a function;
-    or units are not the second axis of an activation's input.
+    graph: a forward pass. Raises InputError for a function between two layers that may be part of an activation, and
+    for an activation with units that are not known.
     """
 
     change = None
     """Like `Network.change`: a module does not change."""
 
-    def __init__(self, module: nn.Module, x: Tensor) -> None:
+    def __init__(self, module: nn.Module, graph: Graph) -> None:
         self.module, self.network, self.prefix = module, self, ""
-        calls = calls_of(module, x.clone())
-        layers = [call for call in calls if isinstance(call.module, LAYERS)]
-        if twice := sorted(name for name, count in Counter(call.name for call in layers).items() if count > 1):
-            raise InputError(f"The module calls {twice[0]} more than once; diagnostics need a module for each place.")
-        _check_parameters(module)
-        places = [call for call in calls if isinstance(call.module, ACTIVATIONS)]
-        _check_kind(places)
-        self.activation = activation_of(places[0].module)
-        laid = {call.name: layer_of(call.name, call.module, call.shape, len(x)) for call in layers}
-        self.sites = [call.name for call in places]
-        """The activation modules, in the order of their calls."""
-        units = _units(calls, len(x))
-        outputs = {"output": layers[-1].name}
-        self.design = Design(cast(Sequence[Layer], list(laid.values())), units, outputs)
+        self.parameters = dict(module.named_parameters())
+        answering = {id(each) for output in graph.outputs for each in output.upstream()}
+        nodes = [node for node in graph.layers if id(node) in answering]
+        self.layers = [*_named_layers(module, nodes)]
+        _check_bent([*nodes, *(node for node in graph.activations if id(node) in answering)])
+        self.places = [*self._named_places(module, graph, answering)]
+        self.last = [call for call in self.layers if not any(node.kind == "layer" for node in _behind(call.node))]
+        """The layers that no other layer follows."""
+        names = {id(call.node): call.name for call in self.layers}
+        units = [
+            Unit(
+                place.name, _produced(place), place.name if place.layer is None else place.layer.name,
+                tuple(names[id(node)] for node in _next_layers(place.node) if id(node) in names), kind="channel",
+            )
+            for place in self.places
+        ]  # fmt: skip
+        outputs = {f"output{n}": call.name for n, call in enumerate(self.last)}
+        first = {call.name: call for call in reversed(self.layers)}
+        self.design = Design([cast(Layer, self._stub(call)) for call in reversed(first.values())], units, outputs)
+        self.activation = self.places[0].activation if self.places else None
 
     @property
     def units(self) -> list[Unit]:
-        """One place for each call of an activation."""
+        """The places."""
         return list(self.design.units)
 
-    def start(self, seeds: Any, device: torch.device) -> dict[str, Tensor]:
-        """The present values of the module's parameters, by name."""
-        return self.parameters()
+    def only(self, kinds: Sequence[type[Activation]]) -> "ModuleNetwork":
+        """The same network with the places of some kinds of activations alone."""
+        found = object.__new__(ModuleNetwork)
+        found.__dict__ = dict(self.__dict__)
+        found.places = [place for place in self.places if type(place.activation) in kinds]
+        names = {place.name for place in found.places}
+        found.design = Design(self.design.layers, [u for u in self.units if u.name in names], self.design.outputs)
+        found.activation = found.places[0].activation
+        return found
 
-    def parameters(self) -> dict[str, Tensor]:
-        """The module's parameters, with a run axis of one."""
-        return {name: value.detach().unsqueeze(0) for name, value in self.module.named_parameters()}
+    def start(self, seeds: Any, device: torch.device) -> dict[str, Tensor]:
+        """The present values of the module's parameters, by name, with a run axis of one."""
+        return {name: value.detach().unsqueeze(0) for name, value in self.parameters.items()}
 
     def owner(self, parameter: str) -> None:
         """None: there is only one environment."""
@@ -76,125 +115,149 @@ class ModuleNetwork:
 
     def learned_at(self, unit: str, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The slopes of a PReLU."""
-        site = self.sites[[each.name for each in self.design.units].index(unit)]
-        return {"slope": parameters[f"{site}.weight"]} if isinstance(self.activation, PReLU) else {}
+        place = next(each for each in self.places if each.name == unit)
+        if not isinstance(place.activation, PReLU):
+            return {}
+        (name,) = (each for node in place.node.sources if not node.data for each in node.parameters())
+        return {"slope": parameters[name]}
 
-    def settings(self) -> dict[str, Mapping[str, Tensor]]:
-        """The settings in the form of `View.settings`."""
-        like = next(self.module.parameters())
-        return {"activation": on_run_axis([self.activation], like.device, like.dtype)}
+    def settings(self, place: Place) -> Mapping[str, Tensor]:
+        """The settings of a place's activation, on a run axis of one."""
+        like = next(value for value in self.parameters.values() if value.is_floating_point())
+        return on_run_axis([place.activation], like.device, like.dtype)
 
-    def forward_pass(
-        self, parameters: Mapping[str, Tensor], x: Tensor, before: dict[str, Tensor] | None = None
-    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """The outputs and the activations by place, (1, B, *). If `before` is given, writes the activations' inputs
-        into it.
-        """
-        hidden: dict[str, Tensor] = {}
+    def _named_places(self, module: nn.Module, graph: Graph, answering: set[int]) -> Iterator[Place]:
+        names, layers = _Names(), {id(call.node): call for call in self.layers}
+        for node in graph.activations:
+            followed = any(each.kind == "layer" and id(each) in answering for each in _behind(node))
+            z = node.sources[0]
+            if id(node) not in answering or not z.behind or not followed:
+                continue  # a part of the inputs or of the outputs
+            name = names.new(_name_of(module, node))
+            _check_units(name, node)
+            assert node.call is not None
+            activation = node.call.activation()
+            if isinstance(activation, PReLU):
+                _check_slopes(name, node)
+            yield Place(name, node, activation, _layer_before(z, layers))
 
-        def activate(site: int, z: Tensor, by: Mapping[str, Tensor] | None = None) -> Tensor:
-            assert by is None, "a module has no frozen parameters"
-            unit, shape = self.units[site].name, self.settings()["activation"]
-            hidden[unit] = self.activation(z, Site(shape, self.learned_at(unit, parameters)))
-            if before is not None:
-                before[unit] = z
-            return hidden[unit]
-
-        return self.network.forward(self.design, parameters, x, activate, ""), hidden
-
-    def forward(self, *given: Any, **more: Any) -> Any:
-        """Like `Model.forward` if a view calls it; like `Network.forward` if the first argument is a `Design`."""
-        if isinstance(given[0], Design):
-            return self._through(*given)
-        parameters, _, x = given[:3]
-        return self.forward_pass(parameters, x, more.get("before"))
-
-    def _through(
-        self, design: Design, parameters: Mapping[str, Tensor], x: Tensor, activate: Activate, body: str
-    ) -> dict[str, Tensor]:
-        """The module's own forward pass, computed with the design's layers and the activation.
-
-        Raises InputError if it calls other activations than at first.
-        """
-        there = list[str]()
-
-        # Layers and activations are given copies, and give some: the module may go on to change a value in place.
-        def layer(own: Layer) -> Forward:
-            return lambda given: own(parameters, given.clone().unsqueeze(0))[0].clone()
-
-        def place(name: str) -> Forward:
-            in_place = getattr(self.module.get_submodule(name), "inplace", False)
-
-            def activated(given: Tensor) -> Tensor:
-                there.append(name)
-                if there != self.sites[: len(there)]:
-                    raise InputError(f"The module's calls of activations change: {name} is not called as at first.")
-                h = activate(len(there) - 1, given.clone().unsqueeze(0))[0]
-                return given.copy_(h) if in_place else h.clone()  # in place: a later read of its input sees h
-
-            return activated
-
-        forwards = {each.name: layer(each) for each in design.layers} | {name: place(name) for name in self.sites}
-        own = {name: value[0] for name, value in parameters.items()}
-        with replaced(self.module, forwards):
-            return {"output": torch.func.functional_call(self.module, own, (x[0].clone(),)).unsqueeze(0)}
+    def _stub(self, call: LayerCall) -> StackedLinear | StackedConv2d | OtherLayer:
+        weight = self.parameters.get(f"{call.name}.weight")
+        if call.weight != (f"{call.name}.weight",) or weight is None or call.node.name in WITHOUT_PRODUCT:
+            return OtherLayer(call.name)
+        if call.node.name == "linear":
+            return ModuleLinear(call.name, weight.shape[1], weight.shape[0])
+        if call.node.name in ("conv1d", "conv2d", "conv3d"):
+            return StackedConv2d(call.name, (weight.shape[1], 1, 1), weight.shape[0], weight.shape[-1], "valid", 1)
+        return OtherLayer(call.name)
 
 
-def _check_parameters(module: nn.Module) -> None:
-    """Raises InputError if two modules share a parameter: its gradient is then a sum over both."""
-    owners: dict[int, list[str]] = {}
-    for name, own in module.named_modules():
-        for short, value in own.named_parameters(recurse=False):
-            owners.setdefault(id(value), []).append(f"{name}.{short}")
-    if shared := next((names for names in owners.values() if len(names) > 1), None):
-        raise InputError(f"{' and '.join(shared)} are one parameter; diagnostics need one for each place.")
+class _Names:
+    """Names that are given once each: later ones get a number."""
 
+    def __init__(self) -> None:
+        self.given = set[str]()
 
-def _check_kind(places: Sequence[Call]) -> None:
-    """Raises InputError unless there is an activation, and all are of one kind with the same settings."""
-    kinds = sorted({type(call.module).__name__ for call in places})
-    if len(kinds) != 1:
-        known = ", ".join(kind.__name__ for kind in ACTIVATIONS)
-        found = f"has several kinds of activations ({', '.join(kinds)})" if kinds else "has no activation"
-        raise InputError(f"The module {found} among its modules; it must have one kind, of {known}.")
-    first = places[0]
-    for call in places:
-        if settings_of(call.module) != settings_of(first.module):
-            raise InputError(
-                f"{first.name} is {first.module} and {call.name} is {call.module}; diagnostics need activations with "
-                "the same settings at all places."
-            )
-
-
-def _units(calls: Sequence[Call], examples: int) -> list[Unit]:
-    """A place for each call of an activation, named as its module; later calls of one module are numbered.
-
-    Raises InputError if the units are not known to be the second axis of the activation's input.
-    """
-    units, named = list[Unit](), {call.name for call in calls}
-    for at, (name, own, shape) in enumerate(calls):
-        if not isinstance(own, ACTIVATIONS):
-            continue
-        before = [call for call in calls[:at] if isinstance(call.module, LAYERS)]
-        after = [call for call in calls[at:] if isinstance(call.module, LAYERS)]
-        if not before:
-            raise InputError(f"There is no known linear layer or convolution before {name}.")
-        last = before[-1]
-        if "weight" not in dict(last.module.named_parameters(recurse=False)):
-            raise InputError(
-                f"The weight of {last.name} is computed at each call (weight_norm, pruning); measure a copy "
-                "that has it as a parameter, by torch.nn.utils.parametrize.remove_parametrizations or prune.remove."
-            )
-        units_last = isinstance(last.module, nn.Linear) and len(last.shape) > 2
-        if shape[0] != examples or len(shape) not in (2, 4) or (len(shape) == 4 and units_last):
-            raise InputError(
-                f"{name} is given values of shape {shape} for {examples} examples; diagnostics need (examples, units), "
-                "or (examples, channels, height, width) behind a convolution."
-            )
-        unit, number = name, 1
-        while any(unit == each.name for each in units) or (number > 1 and unit in named):
+    def new(self, name: str) -> str:
+        found, number = name, 1
+        while found in self.given:
             number += 1
-            unit = f"{name}_{number}"
-        kind = "channel" if len(shape) == 4 else "unit"
-        units.append(Unit(unit, shape[1:], last.name, ((after or before[-1:])[0].name,), kind=kind))
-    return units
+            found = f"{name}_{number}"
+        self.given.add(found)
+        return found
+
+
+def _named_layers(module: nn.Module, nodes: Sequence[Node]) -> Iterator[LayerCall]:
+    names = _Names()
+    for node in nodes:
+        given = [(source, source.parameters()) for source in node.sources if not source.data]
+        own = [names for _, names in given if names]
+        # torch's layers take the weight first, then the bias.
+        weight, bias = (own[0], [name for more in own[1:] for name in more]) if own else ([], [])
+        if node.name in ("addmm", "baddbmm") and len(own) > 1:
+            weight, bias = own[-1], own[0]
+        yield LayerCall(names.new(_name_of(module, node, weight)), node, tuple(weight), tuple(bias))
+
+
+def _name_of(module: nn.Module, node: Node, weight: Sequence[str] = ()) -> str:
+    """The path of the submodule that computes only this, or the name of its weight, or the path with the function."""
+    own = module.get_submodule(node.module)
+    owner = next(iter(weight), "").rpartition(".")[0]
+    simple = not any(True for name, _ in own.named_children() if name != "parametrizations")
+    if (
+        node.module
+        and simple
+        and (isinstance(own, nn.Linear | nn.modules.conv._ConvNd) or not weight or owner == node.module)
+    ):
+        return node.module
+    if len(weight) == 1:
+        return weight[0].removesuffix(".weight")
+    return f"{node.module}.{node.name}".lstrip(".")
+
+
+def _behind(node: Node) -> Iterator[Node]:
+    return (each for each in node.downstream() if each is not node)
+
+
+def _next_layers(node: Node) -> list[Node]:
+    """The layers that read a node without another layer in between."""
+    found, queue, seen = [], [*node.into], set[int]()
+    while queue:
+        each = queue.pop(0)
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if each.kind == "layer":
+            found.append(each)
+        else:
+            queue += each.into
+    return found
+
+
+def _layer_before(z: Node, layers: Mapping[int, LayerCall]) -> LayerCall | None:
+    """The nearest layer before an activation's input, if it produces the same units."""
+    for each in z.upstream(lambda node: node.data):
+        if each.kind == "layer":
+            same = has_examples(each.layout) and units_of(each.layout or ()) == units_of(z.layout or ())
+            return layers.get(id(each)) if same else None
+    return None
+
+
+def _produced(place: Place) -> tuple[int, ...]:
+    """The shape of one example at a place: units, and positions."""
+    layout = place.node.sources[0].layout or ()
+    positions = 1
+    for dim in layout:
+        for factor in dim:
+            positions *= factor.size if factor.kind not in (UNITS, "examples") else 1
+    return (units_of(layout), positions) if positions > 1 else (units_of(layout),)
+
+
+def _check_bent(nodes: Sequence[Node]) -> None:
+    """Raises InputError for a function of single values that may be part of an activation."""
+    for node in nodes:
+        for source in node.sources:
+            if source.data and source.bent:
+                raise InputError(
+                    f"The forward pass computes {source.bent} between two layers, before {node.module or 'its'} "
+                    f"{node.name}, which may be a part of an activation with units that diagnostics "
+                    "would not see; call an activation of torch for it (F.relu, F.silu, F.softsign, …)."
+                )
+
+
+def _check_units(name: str, node: Node) -> None:
+    layout, z = node.sources[0].layout, node.sources[0]
+    if layout is None or not has_examples(layout) or UNITS not in kinds(layout):
+        raise InputError(
+            f"{name} is given values of shape {z.shape}, and it is not known which of its dimensions counts examples "
+            "and which units; keep them apart from the layer to the activation, as (examples, units) or (examples, "
+            "channels, height, width)."
+        )
+
+
+def _check_slopes(name: str, node: Node) -> None:
+    slopes = [source for source in node.sources if not source.data]
+    layout = node.sources[0].layout or ()
+    at = next((n for n, dim in enumerate(layout) if UNITS in kinds((dim,))), -1)
+    if len(slopes) != 1 or slopes[0].kind != "parameter" or (slopes[0].shape != (1,) and at != 1):
+        raise InputError(f"The slopes of {name} are no parameter with one number for each unit, or one for all units.")

@@ -77,6 +77,7 @@ def test_ranks_of_several_last_layers_are_averaged():
     view = SimpleNamespace(
         units=units,
         model=SimpleNamespace(design=SimpleNamespace(outputs=outputs)),
+        once=lambda key, make: make(),
         forward=lambda: SimpleNamespace(hidden={name: value.unsqueeze(0) for name, value in last.items()}),
     )
     assert [value.item() for value in FeatureRank().look(view).values()] == pytest.approx([3, 3, 3])

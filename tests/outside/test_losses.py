@@ -59,7 +59,7 @@ def leaky(batches):
 @pytest.mark.parametrize(
     "loss",
     [
-        None, nn.CrossEntropyLoss(), nn.CrossEntropyLoss(reduction="sum"), nn.CrossEntropyLoss(reduction="none"),
+        None, nn.CrossEntropyLoss(), nn.CrossEntropyLoss(reduction="none"),
         lambda outputs, labels: functional.cross_entropy(outputs, labels, reduction="none"),
     ],
 )  # fmt: skip
@@ -103,6 +103,7 @@ def probabilities():
         (torch.rand(30), None, "MSELoss|square"),
         (probabilities(), None, "CrossEntropyLoss"),
         (torch.rand(30, 3), nn.CrossEntropyLoss(), "probabilities"),
+        (torch.zeros(30).long(), nn.CrossEntropyLoss(reduction="sum"), "reduction='sum'.*'none'"),
         (torch.zeros(30).long(), functional.cross_entropy, r"\(30,\)"),
         (torch.zeros(30).long(), lambda a, b: functional.cross_entropy(a, b, reduction="sum"), r"\(30,\)"),
         (torch.zeros(30).long(), lambda a, b: functional.cross_entropy(a, b).expand(len(a)), "other examples"),

@@ -1,0 +1,1 @@
+"""The laboratory's interventions on any module and any optimizer of torch."""
