@@ -50,6 +50,8 @@ def print_plan(
         console.print()
         reasons = sorted({(pack.mode, _reason(pack, runs, resources, settings, cost_of)) for pack in packs})
         console.print(f"mode: {'; '.join(f'{mode}, {reason}' for mode, reason in reasons)}")
+        if said := _steps_a_call(packs, runs, cost_of):
+            console.print(said, soft_wrap=not console.is_terminal)
     if any(pack.narrowed for pack in packs):
         console.print("* as wide as memory allows")
     words = f"{counted(sum(pack.width for pack in packs), 'run')} to train in {counted(len(packs), 'pack')}"
@@ -72,6 +74,21 @@ def _reason(pack: Pack, runs: Mapping[str, Run], resources: Resources, settings:
     """The reason for a pack's mode, in a few words."""
     choice = resources.choice(cost_of(runs[pack.runs[0]]), settings.mode)
     return choice.why if choice.mode == pack.mode else "as planned before"
+
+
+def _steps_a_call(packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: CostOf) -> str:
+    """How many packs take one step in each call of our kernels, and for which parts of their configuration."""
+    by_kernels = [pack for pack in packs if pack.kernels]
+    singly = Counter[str]()
+    for pack in by_kernels:
+        run = runs[pack.runs[0]]
+        if group := cost_of(run).hindrance:
+            singly[f"{group}={run.science[group]['name']}"] += 1
+    if not by_kernels or not singly:
+        return ""
+    many = len(by_kernels) - singly.total()
+    why = ", ".join(f"{choice} ({count})" for choice, count in singly.items())
+    return f"kernels: {counted(many, 'pack')} with many steps in a call; with one step in a call: {why}"
 
 
 def training_seconds(packs: Sequence[Pack], workers: int) -> float:

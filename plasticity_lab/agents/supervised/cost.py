@@ -5,7 +5,7 @@ from math import prod
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.supervised.many_steps import SCORE, kernel_of
+from plasticity_lab.agents.supervised.many_steps import SCORE, hindrance, kernel_of
 from plasticity_lab.agents.supervised.score import AT_ONCE
 from plasticity_lab.agents.update import of_kernels
 from plasticity_lab.data.image_set import ImageSet
@@ -23,6 +23,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet, clipped: bool = False,
     clipped: whether gradients are clipped. usual: whether `SupervisedLearner` itself takes the steps.
     """
     kernels = of_kernels(parts, [model], clipped)
+    kernels["hindrance"] = hindrance(parts, model, clipped) if usual else "agent"
     if usual and (many := kernel_of(parts, model, clipped)) is not None:
         kernels["kernel_parts"] = [many, SCORE]
     benchmark = parts.benchmark

@@ -39,36 +39,45 @@ def kernel_of(parts: Parts, model: Model, clipped: bool) -> str | None:
 
     clipped: whether gradients are clipped.
     """
-    optimizer, intervention = parts.optimizers[0], parts.interventions[0]
-    kernel = KERNELS.get(optimizer.kernel or "")
-    fits = (
-        kernel is not None
-        and is_bent_stack(model)
-        and intervention.is_held()
-        and not (clipped or takes_second(intervention))
-        and parts.perturbation is None
-        and parts.benchmark.augmentation is None
-    )
-    if kernel is None or not fits:
+    if hindrance(parts, model, clipped) is not None:
         return None
-    works = any(getattr(type(intervention), each) is not getattr(Intervention, each) for each in IN_UPDATES)
+    intervention, kernel = type(parts.interventions[0]), KERNELS[parts.optimizers[0].kernel or ""]
+    works = any(getattr(intervention, each) is not getattr(Intervention, each) for each in IN_UPDATES)
     return f"{kernel}{HELD}" if works else kernel
 
 
-def is_bent_stack(model: Model) -> bool:
-    """Whether the network is linear layers, one after the other to "logits", and ReLU or Leaky-ReLU between them.
+def hindrance(parts: Parts, model: Model, clipped: bool) -> str | None:
+    """The config group for which each step is a call of its own; None if one call takes many steps.
 
-    The classes themselves declare it: a subclass may compute something else.
+    clipped: whether gradients are clipped.
+    """
+    intervention = parts.interventions[0]
+    fits = {
+        "optimizer": parts.optimizers[0].kernel in KERNELS,
+        "network": is_stack(model),
+        # The class itself declares it: a subclass may compute something else.
+        "activation": vars(type(model.activation)).get("bent") is not None and not model.learned_by_activation,
+        "intervention": intervention.is_held() and not takes_second(intervention),
+        "agent": not clipped,
+        "perturbation": parts.perturbation is None,
+        "benchmark": parts.benchmark.augmentation is None,
+    }
+    return next((group for group, fitting in fits.items() if not fitting), None)
+
+
+def is_stack(model: Model) -> bool:
+    """Whether the network is linear layers, one after the other to "logits", with an activation between them.
+
+    The class itself declares it: a subclass may compute something else.
     """
     network, design = model.network, model.design
     return (
         vars(type(network)).get("plain_stack", False)
-        and vars(type(model.activation)).get("bent") is not None
         and network.change is None
         and all(type(layer) is StackedLinear for layer in design.layers)
         and len(design.layers) == len(design.units) + 1
         and dict(design.outputs) == {"logits": design.layers[-1].name}
-        and not (model.statistics or model.losses or model.learned_by_activation)
+        and not (model.statistics or model.losses)
     )
 
 

@@ -22,7 +22,7 @@ from tests.helpers.packs import needs_compiler, needs_kernels
 from tests.helpers.sweeps import SMOKE, planned, said_last
 
 pytestmark = [needs_compiler, needs_kernels]
-MLP, OF_TANH = {"linear", "stack_adam"}, {"linear", "linear_adam", "linear_gradients"}
+MLP, OF_TANH = {"stack_right", "stack_adam"}, {"linear", "linear_adam", "linear_gradients"}
 PART_SECONDS = COMPILING["parts"]
 FIRST, FURTHER = COMPILING["graphs_on_cpu"]["dense"]
 
