@@ -93,8 +93,8 @@ def our_activation(x: Tensor, module: OurActivation) -> Tensor:
 def activation(name: str, *, units: int | None = None, axis: int = 1, **settings: Any) -> OurActivation:
     """A module of the laboratory's activation of that name.  settings: as in conf/activation.
 
-    units: number of units at the place, if each has learned values. axis: of the units in its input; 1 also for
-    images, −1 for tokens (B, T, D). Raises ConfigError for an unknown name or setting.
+    units: number of units at the place, if each has learned values. axis: the units' axis in its input; 1
+    also for images, −1 for tokens (B, T, D). Raises ConfigError for an unknown name or setting.
     """
     if name not in CLASSES:
         raise ConfigError(f"There is no activation '{name}'; choose one of {', '.join(CLASSES)}.")

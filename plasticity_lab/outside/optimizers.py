@@ -68,7 +68,7 @@ class OurOptimizer(torch.optim.Optimizer):
         return loss
 
     def state_dict(self) -> dict[str, Any]:
-        """The state, with that of rules that treat all parameters together."""
+        """The state, also of a rule that treats all parameters together."""
         rule = {kind: {key: value.clone() for key, value in of.items()} for kind, of in self._rule.items()}
         return {**super().state_dict(), "rule": rule}
 
@@ -182,7 +182,7 @@ def optimizer(
     """The laboratory's optimizer of that name.  settings: as in conf/optimizer.
 
     params: a module, its named parameters, parameters, or groups of them. hidden: names of the weights that `muon`
-    treats as hidden matrices; by default all but the first and the last. seed: of an optimizer's random numbers.
+    treats as hidden matrices; by default all but the first and the last. seed: for random numbers.
     Raises ConfigError for an unknown name or setting.
     """
     if name not in CLASSES:
