@@ -9,8 +9,10 @@ import importlib
 from typing import Any
 
 PLACES = {
+    "activation": "activations",
     "assay": "assays",
     "measure": "measurement",
+    "optimizer": "optimizers",
     "Plastic": "plastic.plastic",
 }
 """Public name → its module in this package, which is imported when the name is first used."""

@@ -60,15 +60,17 @@ def checked_outputs(module: nn.Module, probe: Probe) -> Any:
             "The module gives other outputs for the same inputs at each call in evaluation mode; its forward pass must "
             "not draw (F.dropout needs training=self.training), nor go on from call to call."
         )
-    part = [*tensors_of(_outputs(module, examples_of(probe.inputs, slice(half))))]
-    by_example = [(ours, theirs) for ours, theirs in zip(part, kept, strict=False) if len(theirs) == probe.examples]
-    if len(part) != len(kept) or not by_example:
-        raise InputError("The module must return tensors with the examples first.")
-    if not all(close(ours, theirs[:half]) for ours, theirs in by_example):
-        raise InputError(
-            "The module's outputs for an example depend on the other examples in evaluation mode; diagnostics need "
-            "each alone (a BatchNorm needs track_running_stats=True)."
-        )
+    backwards = [*reversed(range(half, probe.examples))]  # the last one first: a forward pass may branch by the first
+    for chosen in (slice(half), backwards):
+        part = [*tensors_of(_outputs(module, examples_of(probe.inputs, chosen)))]
+        by_example = [(ours, theirs) for ours, theirs in zip(part, kept, strict=False) if len(theirs) == probe.examples]
+        if len(part) != len(kept) or not by_example:
+            raise InputError("The module must return tensors with the examples first.")
+        if not all(close(ours, theirs[chosen]) for ours, theirs in by_example):
+            raise InputError(
+                "The module's outputs for an example depend on the other examples in evaluation mode; diagnostics need "
+                "each alone (a BatchNorm needs track_running_stats=True; a branch must not depend on the batch)."
+            )
     check_finite({"module's outputs": kept})
     return whole
 

@@ -1,8 +1,9 @@
 """The diagnostics of a module: which there are, and which of them a module has."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
+from copy import copy
+from typing import cast
 
-from plasticity_lab.activations.activation import Activation
 from plasticity_lab.diagnostics.churn import Churn
 from plasticity_lab.diagnostics.curvature import Curvature
 from plasticity_lab.diagnostics.dead_units import DeadUnits
@@ -20,7 +21,8 @@ from plasticity_lab.diagnostics.places import ALL, AUTO
 from plasticity_lab.diagnostics.saturated import Saturated
 from plasticity_lab.diagnostics.zero_gradient_units import ZeroGradientUnits
 from plasticity_lab.errors import InputError
-from plasticity_lab.outside.network import ModuleNetwork
+from plasticity_lab.networks.model import Model
+from plasticity_lab.outside.network import LINEAR, LayerCall, ModuleNetwork
 
 OF_ONE_MOMENT: Mapping[str, type[Diagnostic]] = {
     "dead_units": DeadUnits, "dormant_units": DormantUnits, "duplicate_units": DuplicateUnits, "saturated": Saturated,
@@ -46,40 +48,54 @@ def diagnostics_of(chosen: Iterable[Diagnostic | str] | None) -> list[tuple[str,
     return found
 
 
-def network_for(diagnostic: Diagnostic, network: ModuleNetwork, trained: Iterable[str]) -> ModuleNetwork | None:
-    """The network with the places that a diagnostic measures; None if it measures nothing here.
+def fitted(
+    diagnostic: Diagnostic, network: ModuleNetwork, trained: Collection[str]
+) -> tuple[Diagnostic, ModuleNetwork | None]:
+    """The diagnostic, and the network with the places that it measures; None if it measures nothing here.
 
     Raises InputError if the module lacks a needed part, ConfigError if a setting names no layer.
     """
+    model = cast(Model, network)
+    if isinstance(diagnostic, Curvature):
+        diagnostic.applies_to(model)
+        return _by_parameter(diagnostic, network, trained), network
+    if isinstance(diagnostic, GradientRank) and diagnostic.layer == AUTO:
+        _second_linear(network)
+    if isinstance(diagnostic, GradientNoise) or getattr(diagnostic, "layer", None) == ALL:
+        return diagnostic, network  # also for layers with weights that are computed
     if isinstance(diagnostic, WITHOUT_UNITS):
-        _check_layer(diagnostic, network, {*trained})
-        if isinstance(diagnostic, GradientNoise) or getattr(diagnostic, "layer", None) == ALL:
-            return network  # also of layers with weights that are computed
-        return network if diagnostic.applies_to(network) else None  # pyright: ignore[reportArgumentType]
+        return diagnostic, network if diagnostic.applies_to(model) else None
     if not network.places:
         raise InputError(
             "The module has no activation between two layers that can be seen (nn.LSTM and nn.GRU compute theirs "
             "inside), so that it has no units to measure."
         )
-    kinds: Sequence[type[Activation]] = [*dict.fromkeys(type(place.activation) for place in network.places)]
-    fit = [kind for kind in kinds if diagnostic.applies_to(network.only([kind]))]  # pyright: ignore[reportArgumentType]
-    if not fit:
-        return None
-    return network if fit == kinds else network.only(fit)
+    kinds = [*dict.fromkeys(type(place.activation) for place in network.places)]
+    fit = [kind for kind in kinds if diagnostic.applies_to(cast(Model, network.only([kind])))]
+    return diagnostic, None if not fit else network if fit == kinds else network.only(fit)
 
 
-def _check_layer(diagnostic: Diagnostic, network: ModuleNetwork, trained: set[str]) -> None:
-    """Raises InputError if the second linear layer has no weight that is one trained parameter."""
-    if AUTO not in (getattr(diagnostic, "block", None), getattr(diagnostic, "layer", None)):
-        return
-    linear = [call for call in network.layers if call.node.name == "linear"]
-    if not linear:
+def _by_parameter(diagnostic: Curvature, network: ModuleNetwork, trained: Collection[str]) -> Curvature:
+    """The same with a block that names a parameter, or all.  Raises InputError for a weight that is not trained."""
+    if diagnostic.block == ALL or diagnostic.block in trained:
+        return diagnostic
+    call = _second_linear(network) if diagnostic.block == AUTO else network.call(diagnostic.block)
+    if call is None or call.weight[0] not in trained:
+        raise InputError(f"diagnostics.block is {diagnostic.block}, whose weight is not trained; choose another one.")
+    found = copy(diagnostic)
+    found.block = call.weight[0]
+    return found
+
+
+def _second_linear(network: ModuleNetwork) -> LayerCall:
+    """The second linear layer, or the only one.  Raises InputError if its weight is not one parameter."""
+    calls = {call.weight: call for call in reversed(network.layers) if call.node.name in LINEAR}
+    if not calls:
         raise InputError("The module has no linear layer; choose a block or a layer by its name, or all.")
-    second = [*dict.fromkeys(call.name for call in linear)][:2][-1]
-    call = next(each for each in linear if each.name == second)
-    if call.weight != (f"{second}.weight",) or f"{second}.weight" not in trained:
-        how = f"made of {' and '.join(call.weight)}" if call.weight else "not one"
+    second = [*reversed(calls.values())][:2][-1]
+    if len(second.weight) != 1:
         raise InputError(
-            f"The weight of the second linear layer, {second}, is no trained parameter called {second}.weight (it is "
-            f"{how}); choose another block or layer by its name, a parameter by its name, or all."
+            f"The weight of the second linear layer, {second.name}, is computed from {' and '.join(second.weight)}; "
+            "choose another block or layer by its name, a parameter by its name, or all."
         )
+    return second

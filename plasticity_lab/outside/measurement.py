@@ -19,7 +19,7 @@ from plasticity_lab.networks.model import Model
 from plasticity_lab.outside.batches import Probe, probe_of
 from plasticity_lab.outside.calls import copied
 from plasticity_lab.outside.checks import check_finite, checked_outputs, one_parameter, plain
-from plasticity_lab.outside.chosen import diagnostics_of, network_for
+from plasticity_lab.outside.chosen import diagnostics_of, fitted
 from plasticity_lab.outside.graph import recorded
 from plasticity_lab.outside.losses import Loss, close, each_cross_entropy, loss_of_each
 from plasticity_lab.outside.network import ModuleNetwork
@@ -71,7 +71,11 @@ def measure(
     """
     module, chosen = plain(module), diagnostics_of(diagnostics)
     with as_it_was(module):
-        passes = _passes(module, probe_of(data, most, targets, one_parameter(module)), loss)
+        probe = probe_of(data, most, targets, one_parameter(module))
+        try:
+            passes = _passes(module, probe, loss)
+        except RuntimeError as error:
+            raise InputError(_sentence("the gradients", error)) from error
         view = view_of(passes)
         found = Measured(_followed_by(module), [place.name for place in passes.network.places])
         for name, each in chosen:
@@ -87,7 +91,7 @@ def measure(
 
 def _add(found: Measured, diagnostic: Diagnostic, view: ModuleView, passes: Passes) -> None:
     """Measures one diagnostic."""
-    fit = network_for(diagnostic, passes.network, view.parameters)
+    diagnostic, fit = fitted(diagnostic, passes.network, view.parameters)
     if fit is None:
         return
     # Results that other diagnostics share belong to all places.
@@ -107,7 +111,7 @@ def _add(found: Measured, diagnostic: Diagnostic, view: ModuleView, passes: Pass
 
 
 def _sentence(name: str, error: RuntimeError) -> str:
-    words = str(error).strip().splitlines()[0].rstrip(".")
+    words = str(error).strip().splitlines()[0].partition(". ")[0].rstrip(".")
     return f"torch cannot compute {name} of this module: {words}."
 
 

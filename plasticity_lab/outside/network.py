@@ -11,17 +11,19 @@ from plasticity_lab.activations.activation import Activation
 from plasticity_lab.activations.prelu import PReLU
 from plasticity_lab.errors import InputError
 from plasticity_lab.networks.network import Design, Layer, Unit
-from plasticity_lab.outside.functions import WITHOUT_PRODUCT
 from plasticity_lab.outside.graph import Graph, Node
 from plasticity_lab.outside.layout import UNITS, has_examples, kinds, units_of
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.run_axis import on_run_axis
 
+LINEAR = ("linear", "matmul", "__matmul__", "__rmatmul__", "mm", "addmm")
+CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+
 
 @dataclass(frozen=True)
 class OtherLayer:
-    """A layer that settings of diagnostics cannot name: its weight is no single parameter called `<name>.weight`."""
+    """A layer that settings of diagnostics cannot name: its weight is not one parameter."""
 
     name: str
 
@@ -75,7 +77,8 @@ class ModuleNetwork:
         self.layers = [*_named_layers(module, nodes)]
         _check_bent([*nodes, *(node for node in graph.activations if id(node) in answering)])
         self.places = [*self._named_places(module, graph, answering)]
-        self.last = [call for call in self.layers if not any(node.kind == "layer" for node in _behind(call.node))]
+        every = {id(call.node) for call in self.layers}
+        self.last = [call for call in self.layers if every.isdisjoint(map(id, _behind(call.node)))]
         """The layers that no other layer follows."""
         names = {id(call.node): call.name for call in self.layers}
         units = [
@@ -86,7 +89,8 @@ class ModuleNetwork:
             for place in self.places
         ]  # fmt: skip
         outputs = {f"output{n}": call.name for n, call in enumerate(self.last)}
-        first = {call.name: call for call in reversed(self.layers)}
+        first = {call.weight: call for call in reversed(self.layers)}
+        """Calls with the same weight are one layer."""
         self.design = Design([cast(Layer, self._stub(call)) for call in reversed(first.values())], units, outputs)
         self.activation = self.places[0].activation if self.places else None
 
@@ -108,6 +112,10 @@ class ModuleNetwork:
     def start(self, seeds: Any, device: torch.device) -> dict[str, Tensor]:
         """The present values of the module's parameters, by name, with a run axis of one."""
         return {name: value.detach().unsqueeze(0) for name, value in self.parameters.items()}
+
+    def call(self, name: str) -> LayerCall | None:
+        """The first call of the layer of that name, if its weight is one parameter."""
+        return next((each for each in self.layers if each.name == name and len(each.weight) == 1), None)
 
     def owner(self, parameter: str) -> None:
         """None: there is only one environment."""
@@ -142,14 +150,12 @@ class ModuleNetwork:
             yield Place(name, node, activation, _layer_before(z, layers))
 
     def _stub(self, call: LayerCall) -> StackedLinear | StackedConv2d | OtherLayer:
-        weight = self.parameters.get(f"{call.name}.weight")
-        if call.weight != (f"{call.name}.weight",) or weight is None or call.node.name in WITHOUT_PRODUCT:
+        if len(call.weight) != 1 or call.node.name not in (*LINEAR, *CONVOLUTIONS):
             return OtherLayer(call.name)
-        if call.node.name == "linear":
-            return ModuleLinear(call.name, weight.shape[1], weight.shape[0])
-        if call.node.name in ("conv1d", "conv2d", "conv3d"):
-            return StackedConv2d(call.name, (weight.shape[1], 1, 1), weight.shape[0], weight.shape[-1], "valid", 1)
-        return OtherLayer(call.name)
+        shape = self.parameters[call.weight[0]].shape
+        if call.node.name in LINEAR or len(shape) < 3:
+            return ModuleLinear(call.name, shape[-1], shape[0])
+        return StackedConv2d(call.name, (shape[1], 1, 1), shape[0], shape[-1], "valid", 1)
 
 
 class _Names:

@@ -83,6 +83,9 @@ MERGED = nn.Flatten(0, 1), nn.Unflatten(0, (-1, 1)), nn.ReLU(), nn.Unflatten(0, 
 """Examples and units are one axis where the activation is called."""
 
 
+STEPS = nn.Unflatten(1, (2, 3)), nn.LSTM(3, 3, batch_first=True)
+
+
 def layers(*between):
     return nn.Sequential(nn.Linear(6, 8), *between, nn.Linear(8, 3))
 
@@ -93,8 +96,10 @@ def layers(*between):
         (lambda: Through(functional.dropout), "same inputs"),
         (lambda: Through(nn.BatchNorm1d(8, track_running_stats=False)), "track_running_stats"),
         (lambda: Through(lambda x: x - x.mean(0)), "other examples"),
-        (lambda: nn.Sequential(layers(nn.ReLU()), nn.LSTM(3, 3)), r"tuple.*outputs\[0\]"),
-        (lambda: nn.Sequential(nn.Unflatten(1, (2, 3)), nn.LSTM(3, 3), Last(), nn.Linear(3, 3)), "LSTM"),
+        (lambda: nn.Sequential(*STEPS), r"tuple.*outputs\[0\]"),
+        (lambda: nn.Sequential(nn.Unflatten(1, (2, 3)), nn.LSTM(3, 3), Last()), "other examples"),
+        (lambda: Through(lambda x: x if x[0, 0] == x.max() else 2 * x), "other examples"),
+        (lambda: nn.Sequential(*STEPS, Last(), nn.Linear(3, 3)), "LSTM"),
         (lambda: layers(Invisible()), "autograd.Function"),
         (lambda: layers(nn.ReLU(), scripted(nn.Linear(8, 8))), "TorchScript"),
         (nn.ReLU, "no parameters"),

@@ -102,7 +102,7 @@ class Passes:
             return
         self._depth += 1
         if self._depth == 1:
-            self._mode = self._new()
+            self._mode = self._new((args, kwargs))
             self._mode.__enter__()
 
     def _end(self, module: nn.Module, args: Any, kwargs: Any, made: Any) -> None:
@@ -119,8 +119,8 @@ class Passes:
         watched = self.trace is None or self._reads
         return self._paused or self._by_hand or not watched or not torch.is_grad_enabled()
 
-    def _new(self) -> Trace | Watch:
-        return Trace(self._constants) if self.trace is None else Watch(self.trace.overwritten)
+    def _new(self, inputs: Any = ()) -> Trace | Watch:
+        return Trace(self._constants, inputs) if self.trace is None else Watch(self.trace.overwritten)
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Trace | Watch]:

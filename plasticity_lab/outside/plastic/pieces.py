@@ -15,9 +15,10 @@ from torch.nn.functional import pad
 class Piece:
     """One entry of the laboratory's parameters: a parameter of the module, or some rows of it.
 
-    kind: matrix: (O, I) or (O, C, ...) ↔ (1, I, O), a convolution's patches channel by channel. vector: (O,) ↔
-    (1, 1, O). plain: (*) ↔ (1, *). rows: the outputs that belong to it; None: all. padded: O as the laboratory stores
-    it. groups: number of groups in a convolution; weights between groups are zeros in the stack.
+    kind: matrix: (O, I) or (O, C, ...) ↔ (1, I, O), a convolution's patches channel by channel. vector: (O,), or all
+    numbers of another shape, ↔ (1, 1, O). plain: (*) ↔ (1, *). rows: the outputs that belong to it; None: all. padded:
+    O as the laboratory stores it. groups: number of groups in a convolution; weights between groups are zeros in the
+    stack.
     """
 
     value: Tensor
@@ -46,7 +47,7 @@ class Piece:
         if self.kind == "plain":
             return stack[0]
         if self.kind == "vector":
-            return stack[0, 0, : shape[0]].reshape(shape)
+            return stack[0, 0, : shape.numel()].reshape(shape)
         whole = stack[0, :, : shape[0]].t()
         if self.groups == 1:
             return whole.reshape(shape)
@@ -117,11 +118,14 @@ class Copies(Mapping[str, Tensor]):
         """Whether a stack was changed since it was read."""
         return any(stack._version != version for name, (stack, version) in self._made.items() if name in self)
 
-    def write(self) -> None:
-        """Copies the stacks back that were changed since they were read."""
+    def write(self, all_read: bool = False) -> None:
+        """Copies the stacks back that were changed since they were read.
+
+        all_read: whether those without a known change, too: torch's fused kernels leave no sign.
+        """
         for name, (stack, version) in self._made.items():
             into = self._of(self._pieces[name].value) if name in self._pieces else None
-            if into is not None and stack._version != version:
+            if into is not None and (all_read or stack._version != version):
                 with torch.no_grad():
                     self._pieces[name].write(stack, into)
                 self._made[name] = stack, stack._version

@@ -6,51 +6,34 @@ Each function of torch in the pass hands on the origins of its arguments (`origi
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from plasticity_lab.outside.plastic import functions
+from plasticity_lab.outside.plastic.moves import Call, alike, moved_labels, tensors_in
 from plasticity_lab.outside.plastic.origins import Activated, Normed, Origin, Produced, Source, along, axis_of, numbered
-
-
-class Call(NamedTuple):
-    """A call of a function.  before: id of a tensor among its arguments → its origin."""
-
-    name: str
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
-    given: dict[str, Any]
-    made: Any
-    before: Mapping[int, Origin]
-
-    def named(self, *order: str) -> dict[str, Any]:
-        """All arguments by name.  order: the names of the first ones."""
-        return dict(zip(order, self.args, strict=False)) | self.given
-
-    @property
-    def first(self) -> Any:
-        """The first argument."""
-        return self.args[0] if self.args else self.given.get("input")
 
 
 class Trace(TorchFunctionMode):
     """Watches one forward pass and changes nothing in it.
 
-    constants: ids of the module's parameters and buffers. After the pass:
+    constants: ids of the module's parameters and buffers. inputs: the arguments of the pass, if they are known. After
+    it:
     layers: the outputs of layers, in the order of the calls. places: the activations. hidden: a copy of the output of
     each call of an activation; names: the function of each; overwritten: the calls with outputs that were changed
     afterwards. norms: the calls of normalisations. calls: id of a parameter → number of functions that read it.
-    read_on: ids of weights of layers that other layers read.
+    read_on: ids of weights of layers that other layers read. unfollowed: a function that torch does not announce, with
+    values in the pass, such as an autograd.Function; "" without one.
     """
 
-    def __init__(self, constants: set[int]) -> None:
+    def __init__(self, constants: set[int], inputs: Any = ()) -> None:
         super().__init__()
-        self._constants = constants
+        self._constants, self._inputs = constants, {id(each): each for each in tensors_in(inputs)}
+        self.unfollowed = ""
         self._origins: dict[int, tuple[Tensor, Origin]] = {}
         self._watched: list[tuple[Tensor, int]] = []
         self.layers, self.places, self.norms = list[Produced](), list[Activated](), list[Normed]()
@@ -66,11 +49,14 @@ class Trace(TorchFunctionMode):
         before = {key: self._origin(each) for key, each in tensors.items()}
         made = func(*args, **given)
         name = functions.name_of(func)
-        results = _tensors(made)
+        results = tensors_in(made)
         if not results or name in functions.UNREAD:
             return made
         for key, each in tensors.items():
             self._count(each, before[key])
+            known = key in self._origins or key in self._constants or key in self._inputs
+            if each.grad_fn is not None and not known:
+                self.unfollowed = each.grad_fn.name()
         origins = self._followed(Call(name, func, args, given, made, before))
         if origins is None:
             origins = [self._unknown(name, before, tensors) for _ in results]
@@ -80,7 +66,7 @@ class Trace(TorchFunctionMode):
 
     def finish(self, outputs: Any = None) -> None:
         """Ends the trace.  outputs: the results of the pass, if they are known."""
-        for each in _tensors(outputs):
+        for each in tensors_in(outputs):
             for place, function in self._origin(each).through.items():
                 place.refuse(f"its values reach the outputs through {function}")
         for place in self.places:
@@ -118,18 +104,18 @@ class Trace(TorchFunctionMode):
         if weights:
             for weight in weights:
                 self._read_by(first, weight, -1)
-            return [Origin() for _ in _tensors(call.made)]
+            return [Origin() for _ in tensors_in(call.made)]
         if name in functions.NORMS:
             return [self._norm(call, first)]
         if name in functions.SUMS or name in functions.PRODUCTS:
             return self._joined(call)
         if name in functions.KEPT:
-            return [first.like(first.sources)] if _alike(first, call.made) else None
+            return [first.like(first.sources)] if alike(first, call.made) else None
         return self._moved(call)
 
     def _enters_otherwise(self, call: Call) -> None:
         """Refuses units with values in another argument than the first one, such as the state of an LSTM."""
-        first = {id(each) for each in _tensors(call.first)}
+        first = {id(each) for each in tensors_in(call.first)}
         for key, origin in call.before.items():
             for place in (*origin.activated, *origin.through) if key not in first else ():
                 place.refuse(f"its values enter a function ({call.name}) otherwise than as its input")
@@ -173,7 +159,7 @@ class Trace(TorchFunctionMode):
         self.names.append(name)
         if not origin.sources:
             return origin.like({})
-        if origin.activated and not origin.mixed and _alike(origin, made):  # a function of an activation's values
+        if origin.activated and not origin.mixed and alike(origin, made):  # a function of an activation's values
             for place in origin.activated:
                 place.number = number
             return origin.like(origin.sources)
@@ -208,7 +194,7 @@ class Trace(TorchFunctionMode):
         if call.name in functions.PRODUCTS:
             known = [each for each in known if each.behind or each.sources]
         products = call.name in functions.PRODUCTS and len(known) > 1
-        if not known or products or any(not _alike(each, call.made) for each in known):
+        if not known or products or any(not alike(each, call.made) for each in known):
             return None
         sources: dict[Source, Tensor] = {}
         for each in known:
@@ -224,11 +210,11 @@ class Trace(TorchFunctionMode):
 
     def _moved(self, call: Call) -> list[Origin] | None:
         """The origins of the results of a function that moves or pools values; None if it does neither."""
-        moving = [call.before[id(each)] for each in _tensors(call.first)]
+        moving = [call.before[id(each)] for each in tensors_in(call.first)]
         sources = list(dict.fromkeys(source for each in moving for source in each.sources))
         if not sources and call.name not in functions.MOVED:
             return None
-        results = _tensors(call.made)
+        results = tensors_in(call.made)
         found: list[dict[Source, Tensor]] = [{} for _ in results]
         for source in sources:
 
@@ -238,7 +224,7 @@ class Trace(TorchFunctionMode):
                 own = call.before[id(each)].sources.get(source)
                 return torch.full((1,) * each.dim(), -1).expand(each.shape) if own is None else own
 
-            moved = _moved_labels(call, tree_map(labels, call.first))
+            moved = moved_labels(call, tree_map(labels, call.first))
             if moved is None or [each.shape for each in moved] != [each.shape for each in results]:
                 return None
             for at, each in enumerate(moved):
@@ -261,35 +247,3 @@ class Trace(TorchFunctionMode):
             self._read_by_layer(origin)
             return Origin()
         return origin
-
-
-def _tensors(values: Any) -> list[Tensor]:
-    return [each for each in tree_leaves(values) if isinstance(each, Tensor)]
-
-
-def _alike(origin: Origin, made: Any) -> bool:
-    """Whether a result has the shape of the labels."""
-    return isinstance(made, Tensor) and all(labels.shape == made.shape for labels in origin.sources.values())
-
-
-def _moved_labels(call: Call, labels: Any) -> list[Tensor] | None:
-    """The labels after a function, one tensor for each result; None if they are unknown."""
-    name, more, given = call.name, call.args[1:], {key: value for key, value in call.given.items() if key != "input"}
-    results = _tensors(call.made)
-    try:
-        if name in functions.MOVED:
-            return _tensors(call.function(labels, *more, **given))
-        mode = (more[1:2] or (given.get("mode", "constant"),))[0]
-        if name == "pad" and not given.get("value") and mode == "constant":
-            return [pad(labels, more[0] if more else given["pad"], value=-1)]
-        if name in functions.POOLED and len(results) == 1:
-            axis = axis_of(labels)
-            alike = axis is not None and results[0].dim() == labels.dim()
-            kept = alike and axis is not None and results[0].shape[axis] == labels.shape[axis]
-            return [numbered(results[0].shape, axis)] if kept and axis is not None else None
-        if name in functions.REDUCED and (dims := more[0] if more else given.get("dim")) is not None:
-            low, high = (each(dims, given.get("keepdim", False)) for each in (labels.amin, labels.amax))
-            return [low] * len(results) if torch.equal(low, high) else None
-    except (RuntimeError, TypeError, ValueError, IndexError):  # a function that takes no labels
-        pass
-    return None

@@ -23,7 +23,7 @@ class Places:
     """units: in the order of the forward pass. calls: name of a place → the number of its activation among all calls.
 
     axes: name → the axis of the units in the activation's output. expansion: values passed on for each unit. alone:
-    places that are left alone, and why. refused: places that cannot be reset, and why.
+    places that are left alone, and why. refused: places that cannot be reset, and why. unfollowed: as in `Trace`.
     """
 
     units: list[Unit] = field(default_factory=list)
@@ -32,9 +32,15 @@ class Places:
     expansion: Fraction = Fraction(1)
     alone: dict[str, str] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    unfollowed: str = ""
 
     def check(self, intervention: str) -> None:
         """Raises InputError if units cannot be reset, or if no units are found."""
+        if self.unfollowed:
+            raise InputError(
+                f"{intervention} cannot follow the values of units through {self.unfollowed} (TorchScript, or an "
+                "autograd.Function); replace it by functions of torch."
+            )
         for name, why in self.refused.items():
             raise InputError(
                 f"{intervention} cannot reset the units of {name}: {why}; leave them alone by leave=['{name}']."
@@ -53,7 +59,7 @@ def places_of(trace: Trace, layout: Layout, leave: Collection[str], names: Mappi
 
     Raises InputError if activations pass on different numbers of values for each unit.
     """
-    found, expansions = Places(), set[Fraction]()
+    found, expansions = Places(unfollowed=trace.unfollowed), set[Fraction]()
     for place in trace.places:
         name, layer = _named(place, names, {*found.calls, *found.alone, *found.refused}), _layer(place, layout)
         why = _objection(place, trace, layout)

@@ -196,3 +196,19 @@ def test_activity_is_taken_behind_the_activation_also_in_place(inplace):
     found = reset(module, torch.ones(3, 1), strength=0.13)
     assert torch.equal(found["dense.weight"][:, 0], ones(4, at=1))
     assert not reset(module, torch.ones(3, 1), strength=0.0)["dense.weight"].any()
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_activity_is_kept_if_a_later_function_overwrites_it(shown):
+    """|h| of 1, 0.1 and 1, in the first pass and in later ones; the layer behind reads 0."""
+    layers = {"dense": nn.Linear(1, 3), "out": nn.Linear(3, 2)}
+    module = Net(lambda m, x: m.out(torch.dropout_(leaky_relu(m.dense(x), 0.1), 1.0, True)), **layers)
+    with torch.no_grad():
+        module.dense.weight.copy_(torch.tensor([[1.0], [-1.0], [1.0]]))
+        module.dense.bias.zero_()
+    optimizer, more = torch.optim.SGD(module.parameters(), lr=1e-30), {"example": torch.ones(2, 1)} if shown else {}
+    keep = Plastic(module, optimizer, "redo", every=100, average=1, **more)
+    for _ in range(2):
+        module(torch.ones(2, 1)).sum().backward()
+        keep.step()
+        assert keep.state_dict()["state"]["dense.size"].tolist() == [[1, pytest.approx(0.1), 1]]

@@ -172,3 +172,26 @@ def test_two_numbers_of_values_for_each_unit_are_refused():
     layers = {"first": nn.Linear(3, 4), "second": nn.Linear(2, 4), "out": nn.Linear(4, 2)}
     with pytest.raises(InputError, match="1/2 and 1 values"):
         watched(Net(lambda m, x: m.out(relu(m.second(nn.functional.glu(m.first(x))))), **layers))
+
+
+class Own(torch.autograd.Function):
+    """A ReLU that torch's function modes do not see."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return torch.from_numpy(x.numpy().clip(0))
+
+    @staticmethod
+    def backward(ctx, slope):
+        return slope
+
+
+def test_values_that_cannot_be_followed_are_refused_by_resets_alone():
+    with pytest.raises(InputError, match="OwnBackward"):
+        made(lambda m, x: m.out(Own.apply(m.second(relu(m.first(x))))))
+    step(made(lambda m, x: m.out(Own.apply(m.second(relu(m.first(x))))), "l2_init"))
+    features = nn.Linear(3, 3)(X)  # an input with a gradient of another network
+    module = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    keep = Plastic(module, torch.optim.Adam(module.parameters()), "redo")
+    module(features)
+    assert keep.places == ["0"]
