@@ -68,9 +68,9 @@ class Activation(Component):
 
     floats_on_run_axis = True
 
-    bent: ClassVar[str | None] = None
-    """If it is x above 0 and slope · x elsewhere: its setting with the slope, or "" if the slope is 0. Our kernels can
-    then take many steps in one call. It holds for the class that declares it, not for its subclasses."""
+    in_stack: str | None = None
+    """Its name in `agents.supervised.stack_activation`, if our kernels take many steps with it in one call. The name is
+    not inherited, and an object may say None, for its settings."""
 
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → (K, *), axis 2 grown by `expansion`."""

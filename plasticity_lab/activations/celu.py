@@ -12,6 +12,8 @@ from plasticity_lab.stacking.elementary import exp_minus_one
 class CELU(Activation):
     """x where x > 0, α (e^(x/α) − 1) elsewhere.  Source: Table B1; Barron 2017."""
 
+    in_stack = "celu"
+
     def __init__(self, alpha: float = 1.0) -> None:
         self.alpha = check("activation.alpha", alpha, above=0)
 

@@ -29,6 +29,8 @@ def elu(x: Tensor, alpha: Tensor | float) -> Tensor:
 class ELU(Activation):
     """x for x > 0, α (e^x − 1) otherwise.  Source: Table B1; Clevert et al. 2016."""
 
+    in_stack = "elu"
+
     def __init__(self, alpha: float = 1.0) -> None:
         self.alpha = check("activation.alpha", alpha, at_least=0)
 

@@ -21,11 +21,13 @@ class GELU(Activation):
     at 0 is 0.025 and 0.5.
     """
 
+    in_stack = "gelu"
     neutral = {"form": "scale_input"}
 
     def __init__(self, beta: float = 1.0, form: str = "scale_input") -> None:
         self.beta = check("activation.beta", beta, above=0)
         self.form = check("activation.form", form, one_of=FORMS)
+        self.in_stack = GELU.in_stack if form == "scale_input" else None
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def leaky_relu(x: Tensor, slope: Tensor | float) -> Tensor:
 class LeakyReLU(Activation):
     """Slope `negative_slope` below zero.  Source: Table B1; Maas et al. 2013."""
 
-    bent = "negative_slope"
+    in_stack = "leaky_relu"
 
     def __init__(self, negative_slope: float = 0.01) -> None:
         self.negative_slope = check("activation.negative_slope", negative_slope, at_least=0)

@@ -11,7 +11,7 @@ from plasticity_lab.activations.activation import Activation, Site
 class ReLU(Activation):
     """max(x, 0).  Source: Nair & Hinton 2010."""
 
-    bent = ""
+    in_stack = "relu"
 
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → like x."""

@@ -17,6 +17,7 @@ class RReLU(Activation):
     a global generator. The derivative at 0 is the slope, as there; lower = upper equals Leaky-ReLU bit for bit.
     """
 
+    in_stack = "rrelu"
     randomised = True
     neutral = {"eval_slope": "mean"}
 
@@ -25,6 +26,7 @@ class RReLU(Activation):
         if isinstance(eval_slope, str):
             check("activation.eval_slope", eval_slope, one_of=("mean", "a number"))
         self.eval_slope = check("activation.eval_slope", eval_slope, at_least=0)
+        self.in_stack = RReLU.in_stack if eval_slope == "mean" else None
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:

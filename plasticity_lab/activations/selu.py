@@ -16,6 +16,8 @@ class SELU(Activation):
     The default is the paper's 1.673, not the longer constant: it is the value in its tables.
     """
 
+    in_stack = "selu"
+
     def __init__(self, alpha: float = 1.673) -> None:
         self.alpha = check("activation.alpha", alpha, at_least=0)
 
@@ -30,6 +32,7 @@ class RandomizedSELU(Activation):
     Source: Appendix G.2, eq. 9.  lower = upper equals SELU at that α bit for bit, for any random numbers.
     """
 
+    in_stack = "randomized_selu"
     randomised = True
 
     def __init__(self, lower: float = 1.168, upper: float = 2.178) -> None:

@@ -9,6 +9,8 @@ from plasticity_lab.stacking.elementary import sigmoid
 class Sigmoid(Activation):
     """1 / (1 + e^−x).  Source: Table B1."""
 
+    in_stack = "sigmoid"
+
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → like x."""
         return sigmoid(x)

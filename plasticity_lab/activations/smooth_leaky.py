@@ -46,6 +46,8 @@ class _ByQuotient(Activation):
 class SmoothLeaky(_ByQuotient):
     """α x + (1 − α) x · sigmoid(c x / p).  Source: Section 5, Table B1."""
 
+    in_stack = "smooth_leaky"
+
     def __init__(self, c: float = 5.0, p: float = 3.0, alpha: float = 0.1) -> None:
         self.c = check("activation.c", c, above=0)
         self.p = check("activation.p", p, above=0)
@@ -62,6 +64,7 @@ class RandomizedSmoothLeaky(_ByQuotient):
     lower = upper equals Smooth-Leaky bit for bit, for any random numbers.  Source: Section 5, Table B1.
     """
 
+    in_stack = "randomized_smooth_leaky"
     randomised = True
 
     def __init__(self, c: float = 5.0, p: float = 3.0, lower: float = 0.3, upper: float = 1.0) -> None:

@@ -15,6 +15,8 @@ def swish(x: Tensor, beta: Tensor | float = 1.0) -> Tensor:
 class Swish(Activation):
     """x · sigmoid(β x).  Source: Table B1; Ramachandran et al. 2017.  β = 0 is the line x/2."""
 
+    in_stack = "swish"
+
     def __init__(self, beta: float = 1.0) -> None:
         self.beta = check("activation.beta", beta, at_least=0)
 

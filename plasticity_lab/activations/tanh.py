@@ -9,6 +9,8 @@ from plasticity_lab.stacking.elementary import tanh
 class Tanh(Activation):
     """The hyperbolic tangent.  Source: Table B1."""
 
+    in_stack = "tanh"
+
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → like x."""
         return tanh(x)

@@ -21,8 +21,9 @@ input that is not in one piece, so this tag is for operators with contiguous inp
 SAME_LAYOUT = torch.Tag.needs_fixed_stride_order
 """Inputs are laid out as in eager mode: images with their channels last, by the loops that compute them."""
 OF_STACK = (
-    "(Tensor images, Tensor brightness, Tensor at, Tensor labels, Tensor weights, Tensor numbers, Tensor slopes, "
-    "int[] widths, Tensor(a!)[] parameters, Tensor(b!) losses, Tensor(c!) right, "
+    "(Tensor images, Tensor brightness, Tensor at, Tensor labels, Tensor weights, Tensor numbers, "
+    "int function, Tensor settings, Tensor key, Tensor position, int[] widths, Tensor(a!)[] parameters, "
+    "Tensor(b!) losses, Tensor(c!) right, "
     "Tensor pulls, Tensor[] starts, Tensor bounds, int first, int count) -> ()"
 )
 """Many steps of a stack of layers: see kernels/stack.h."""
@@ -43,7 +44,7 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
     },
     **{part: {f"{part}{OF_STACK}": ANY_LAYOUT} for part in STACKS},
     "stack_right": {
-        "stack_right(Tensor images, Tensor brightness, Tensor labels, Tensor slopes, int[] widths, "
+        "stack_right(Tensor images, Tensor brightness, Tensor labels, int function, Tensor settings, int[] widths, "
         "Tensor[] parameters, Tensor(a!) found) -> ()": ANY_LAYOUT,
     },
     "conv": {

@@ -1,4 +1,4 @@
-// The forward pass of a stack of linear layers with a piecewise linear activation between them, for the batch of one run.
+// The forward pass of a stack of linear layers with an activation between them, for the batch of one run.
 //
 // Legend: B examples, I inputs, O outputs, W numbers of a row as it is stored, of which O are outputs and the others 0.
 #pragma once
@@ -7,42 +7,26 @@
 
 #include "brightness.h"
 #include "linear.h"
+#include "stack_activation.h"
 #include "tensors.h"
 
 namespace {
-
-// x above 0, and slope · x elsewhere, or for ReLU 0. The operations are those of activations/relu.py and activations/leaky_relu.py.
-struct Bent {
-  bool relu;
-  float below;
-
-  void of(long count, const float* __restrict x, float* __restrict to) const {
-    if (relu)
-      for (long i = 0; i < count; i++) to[i] = x[i] < 0 ? 0 : x[i];
-    else
-      for (long i = 0; i < count; i++) to[i] = x[i] * (x[i] > 0 ? 1.0f : below);
-  }
-  // x becomes the gradient by it; by: the gradient by the activation of it.
-  void back(long count, float* __restrict x, const float* __restrict by) const {
-    if (relu)
-      for (long i = 0; i < count; i++) x[i] = x[i] <= 0 ? 0 : by[i];
-    else
-      for (long i = 0; i < count; i++) x[i] = by[i] * (x[i] > 0 ? 1.0f : below);
-  }
-};
 
 struct Dense {
   long inputs, outputs, width;
   const float *weight, *bias;  // (I, W), (W)
   float *h, *after;            // its output (B, W), and the activation of it (B, O)
+  const float* drawn;          // uniform numbers for that (B, O); null if it takes none, and in evaluation
 };
 
-inline void forward(long batch, const float* x, const std::vector<Dense>& layers, const Bent& activation, Sparse& few) {
+inline void forward(long batch, const float* x, const std::vector<Dense>& layers, const Activation& activation, Sparse& few) {
   for (const Dense& layer : layers) {
     const bool are_few = sparse(x, batch, layer.inputs, few);
     linear_product(batch, layer.inputs, layer.width, x, are_few ? &few : nullptr, layer.weight, layer.bias, layer.h);
     if (&layer == &layers.back()) return;
-    for (long b = 0; b < batch; b++) activation.of(layer.outputs, layer.h + b * layer.width, layer.after + b * layer.outputs);
+    for (long b = 0; b < batch; b++)
+      activation.value(layer.outputs, layer.h + b * layer.width, layer.drawn ? layer.drawn + b * layer.outputs : nullptr,
+                       layer.after + b * layer.outputs);
     x = layer.after;
   }
 }

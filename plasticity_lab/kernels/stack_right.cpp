@@ -20,11 +20,11 @@ long first_largest(const float* x, long count) {
   return first;
 }
 
-// images (K, M, D) uint8, or (1, M, D) if all runs are shown the same; brightness (C, 256); labels (K, M); slopes (K), of ReLU none
-// (0); widths: the outputs of each layer without padding; parameters: weight (K, I, W) and bias (K, 1, W) of each layer → (K) whole.
-void stack_right(const Tensor& images, const Tensor& brightness, const Tensor& labels, const Tensor& slopes,
-                 std::vector<int64_t> widths, std::vector<Tensor> parameters, const Tensor& found) {
-  for (const Tensor* each : {&brightness, &slopes}) check(*each);
+// images (K, M, D) uint8, or (1, M, D) if all runs are shown the same; brightness (C, 256); labels (K, M); settings (K, any) of the
+// activation; widths: the outputs of each layer without padding; parameters: weight (K, I, W) and bias (K, 1, W) of each layer → (K) whole.
+void stack_right(const Tensor& images, const Tensor& brightness, const Tensor& labels, int64_t function,
+                 const Tensor& settings, std::vector<int64_t> widths, std::vector<Tensor> parameters, const Tensor& found) {
+  for (const Tensor* each : {&brightness, &settings}) check(*each);
   for (const Tensor* each : {&images, &labels, &found}) STD_TORCH_CHECK(each->is_contiguous(), "tables in one piece are needed");
   const long runs = labels.size(0), total = labels.size(1), pixels = images.size(2), copies = images.size(0);
   STD_TORCH_CHECK(parameters.size() == 2 * widths.size() && (copies == 1 || copies == runs), "other parameters are needed");
@@ -37,7 +37,7 @@ void stack_right(const Tensor& images, const Tensor& brightness, const Tensor& l
     const long width = weight.size(2);
     float* h = rooms.emplace_back(AT_A_TIME * width).begin;
     float* after = rooms.emplace_back(AT_A_TIME * widths[l]).begin;
-    layers.push_back({weight.size(1), widths[l], width, nullptr, nullptr, h, after});
+    layers.push_back({weight.size(1), widths[l], width, nullptr, nullptr, h, after, nullptr});
   }
   Shown shown{images.const_data_ptr<uint8_t>(), copies * total, pixels, brightness.size(0),
               Brightness(brightness.const_data_ptr<float>(), brightness.size(0))};
@@ -54,7 +54,7 @@ void stack_right(const Tensor& images, const Tensor& brightness, const Tensor& l
         layers[l].weight = parameters[2 * l].const_data_ptr<float>() + k * layers[l].inputs * layers[l].width;
         layers[l].bias = parameters[2 * l + 1].const_data_ptr<float>() + k * layers[l].width;
       }
-      forward(batch, x.begin, layers, {slopes.size(0) == 0, slopes.size(0) ? slopes.const_data_ptr<float>()[k] : 0}, few);
+      forward(batch, x.begin, layers, {function, settings.const_data_ptr<float>() + k * settings.size(1)}, few);
       const int64_t* label = labels.const_data_ptr<int64_t>() + k * total + begin;
       for (long b = 0; b < batch; b++)
         counts[k] += first_largest(layers.back().h + b * layers.back().width, widths.back()) == label[b];

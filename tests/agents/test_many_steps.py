@@ -14,8 +14,9 @@ from plasticity_lab.agents.supervised.many_steps import ManySteps, brightness_of
 from plasticity_lab.agents.supervised.score import indices, score_of
 from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.labelled import stream
+from plasticity_lab.component import load
 from plasticity_lab.networks.mlp import MLP
-from tests.helpers.packs import CPU, Trained, choice, images, needs_kernels, run, trained
+from tests.helpers.packs import CPU, Trained, choice, choices, images, needs_kernels, run, trained
 
 pytestmark = needs_kernels
 IMAGES = images(8, 189, 45)
@@ -46,6 +47,7 @@ def with_settings(name: str, **settings) -> dict:
     return {"intervention": (target, {**own, **settings})}
 
 
+BY_KERNEL = [name for name in choices("activation") if "in_stack" in vars(load(choice("activation", name)[0]))]
 TAKEN = {
     "relu": {},
     "slopes": {"activation": "leaky_relu"},
@@ -58,8 +60,8 @@ TAKEN = {
     "bounds": intervention("weight_clipping"),
 }
 NOT_TAKEN = {
-    "another activation": {"activation": "tanh"},
-    "random slopes": {"activation": "rrelu"},
+    "a learned activation": {"activation": "prelu"},
+    "two outputs a unit": {"activation": "crelu"},
     "normalised": {"network": {"norm": "layer"}},
     "another forward pass": {"network": {"target": f"{__name__}.Skipping"}},
     "RMSprop": {"optimizer": {"name": "rmsprop"}},
@@ -97,7 +99,7 @@ def test_a_subclass_of_an_activation_is_another_function():
 
 
 @pytest.mark.parametrize(
-    ("settings", "called"), [({}, ["stack_adam", "stack_right"]), ({"activation": "tanh"}, ["linear", "linear_adam"])]
+    ("settings", "called"), [({}, ["stack_adam", "stack_right"]), ({"activation": "prelu"}, ["linear", "linear_adam"])]
 )
 def test_the_kernels_that_are_called_are_compiled_ahead(settings, called):
     """By the cost of a run, from which a plan knows them."""
@@ -121,7 +123,7 @@ def short_chunks(monkeypatch):
 def test_a_run_alone_and_resumed_is_the_same(short_chunks):
     """Also where calls end otherwise: with fewer steps, by a stop, or for an intervention."""
     runs = [
-        run(seed, "leaky_relu", optimizer={"lr": lr}, network={"width": 13}, **TASK)
+        run(seed, "rrelu", optimizer={"lr": lr}, network={"width": 13}, **TASK)
         for seed, lr in ((3, 1e-2), (8, 1e-3))
     ]
     packed, stopped = (trained(runs, IMAGES, compiled=True, kernels=True, stops=stops) for stops in ((), (2, 1)))
@@ -205,16 +207,31 @@ SETTINGS = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", SETTINGS)
-def test_many_steps_are_the_compiled_step_again_and_again(case):
-    """To the bit, measurements, parameters and moments; of the step's graph the C++ is torch's."""
-    width, own = SETTINGS[case]
-    runs = [run(seed, **{**TASK, **own}) for seed in range(width)]
+def both(width: int, own: dict) -> tuple[Trained, Trained]:
+    """Runs trained by calls of many steps, and by the compiled step."""
+    runs = [run(seed, **own) for seed in range(width)]
     many = trained(runs, IMAGES, compiled=True, kernels=True)
     with mock.patch.object(SupervisedLearner, "_many_steps", return_value=None):
         single = trained(runs, IMAGES, compiled=True, kernels=True)
     assert many.agent.many is not None
     assert single.agent.many is None
+    return many, single
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", SETTINGS)
+def test_many_steps_are_the_compiled_step_again_and_again(case):
+    """To the bit, measurements, parameters and moments; of the step's graph the C++ is torch's."""
+    width, own = SETTINGS[case]
+    many, single = both(width, {**TASK, **own})
+    for one, other in zip(numbers(many), numbers(single), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("activation", BY_KERNEL)
+def test_an_activation_is_the_compiled_one(activation):
+    """To the bit, with its draws: three runs of 48 steps and their scores."""
+    many, single = both(3, {"network": {"width": 13}, "activation": activation, **TASK})
     for one, other in zip(numbers(many), numbers(single), strict=True):
         np.testing.assert_array_equal(one, other)

@@ -59,7 +59,7 @@ class Pack:
         own = torch.tensor(ADAM if self.kernel == "stack_adam" else SGD)
         self.numbers = own.repeat(self.rows, self.runs, 1)
         self.numbers[..., 4 if self.kernel == "stack_adam" else 0] *= self.rate * (1 + torch.arange(self.runs))
-        self.below = torch.linspace(0.01, 0.5, self.runs) if self.slopes else torch.empty(0)
+        self.below = torch.linspace(0.01, 0.5, self.runs).unsqueeze(1) if self.slopes else torch.empty(0, 0)
         inputs = [self.pixels, *self.widths[:-1]]
         padded = [o if i * o % 4 == 0 else -(-o // 4) * 4 for i, o in zip(inputs, self.widths, strict=True)]
         self.parameters: list[Tensor] = []
@@ -73,9 +73,11 @@ class Pack:
         self.losses, self.right = torch.full(shape, -1.0), torch.zeros(shape, dtype=torch.bool)
 
     def steps(self, first: int, count: int) -> None:
+        key, position = torch.zeros(self.runs, 2, dtype=torch.int64), torch.arange(self.rows)
         getattr(torch.ops.plasticity_lab, self.kernel)(
-            self.images, self.brightness, self.at, self.labels, self.weights, self.numbers, self.below, self.widths,
-            self.parameters, self.losses, self.right, NONE, [], NONE, first, count,
+            self.images, self.brightness, self.at, self.labels, self.weights, self.numbers, int(self.slopes),
+            self.below, key, position, self.widths, self.parameters, self.losses, self.right, NONE, [], NONE,
+            first, count,
         )  # fmt: skip
 
     def one_by_one(self) -> None:

@@ -236,7 +236,7 @@ class SupervisedLearner:
         images, step, measured = self.images.flatten(0, 1), self.mixing if earlier else self.step, self.tables.measured
         if self.many is not None and not earlier:
             held = self.network.held()
-            self.many(train_state, settings["activation"], images, tables, measured, first, steps, held)
+            self.many(train_state, settings["activation"], self.keys, images, tables, measured, first, steps, held)
             return
         for at in self.tables.at[first : first + steps]:
             train_state = train_state._replace(

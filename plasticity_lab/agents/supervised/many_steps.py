@@ -16,6 +16,7 @@ from plasticity_lab.agents.optimizer_step import TrainState, UpdateInputs, sched
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.images import Pixels
+from plasticity_lab.agents.supervised.stack_activation import FUNCTIONS, name_of, settings_of
 from plasticity_lab.agents.update import takes_second
 from plasticity_lab.interventions.held import Held
 from plasticity_lab.interventions.intervention import IN_UPDATES, Intervention
@@ -47,7 +48,7 @@ def kernel_of(parts: Parts, model: Model, clipped: bool) -> str | None:
 
 
 def hindrance(parts: Parts, model: Model, clipped: bool) -> str | None:
-    """The config group for which each step is a call of its own; None if one call takes many steps.
+    """The config group for which each call takes one step; None if a call takes many.
 
     clipped: whether gradients are clipped.
     """
@@ -55,8 +56,7 @@ def hindrance(parts: Parts, model: Model, clipped: bool) -> str | None:
     fits = {
         "optimizer": parts.optimizers[0].kernel in KERNELS,
         "network": is_stack(model),
-        # The class itself declares it: a subclass may compute something else.
-        "activation": vars(type(model.activation)).get("bent") is not None and not model.learned_by_activation,
+        "activation": name_of(model.activation) is not None and not model.learned_by_activation,
         "intervention": intervention.is_held() and not takes_second(intervention),
         "agent": not clipped,
         "perturbation": parts.perturbation is None,
@@ -91,7 +91,8 @@ class ManySteps:
         self.layers = [layer.name for layer in layers]
         self.names = [f"{layer}.{part}" for layer in self.layers for part in ("weight", "bias")]
         self.widths = [layer.outputs for layer in layers]
-        self.slope = vars(type(model.activation))["bent"]
+        self.activation = name_of(model.activation) or ""
+        self.function = list(FUNCTIONS).index(self.activation)
         self.brightness = brightness_of(pixels, int(np.prod(model.inputs[model.only_body])))
 
     def numbers(self, network: PackedNetwork, corrections: Tensors, steps: int) -> Tensor:
@@ -106,8 +107,8 @@ class ManySteps:
         return found.view(steps, -1, found.shape[1])
 
     def __call__(
-        self, train: TrainState, activation: Tensors, images: Tensor, tables: Tensors, measured: Tensors,
-        first: int, steps: int, held: Held,
+        self, train: TrainState, activation: Tensors, keys: Tensors, images: Tensor, tables: Tensors,
+        measured: Tensors, first: int, steps: int, held: Held,
     ) -> None:  # fmt: skip
         """Takes the steps for some rows of the tables, in place.
 
@@ -118,7 +119,8 @@ class ManySteps:
         values = (train.parameters, *(train.moments[kind] for kind in self.optimizer.moments))
         getattr(torch.ops.plasticity_lab, self.kernel)(
             images, self.brightness, tables["images"], tables["labels"], tables["weights"], tables[NUMBERS],
-            self._slopes(activation), self.widths, [value[name] for value in values for name in self.names],
+            self.function, settings_of(self.activation, activation), keys["activation"], tables["position"],
+            self.widths, [value[name] for value in values for name in self.names],
             measured["loss"], measured["right"], pulls, starts, bounds, first, steps,
         )  # fmt: skip
 
@@ -129,8 +131,8 @@ class ManySteps:
         """
         found = torch.empty(len(labels_KM), dtype=torch.int64)
         torch.ops.plasticity_lab.stack_right(
-            images.contiguous(), self.brightness, labels_KM.contiguous(), self._slopes(activation), self.widths,
-            [parameters[name] for name in self.names], found,
+            images.contiguous(), self.brightness, labels_KM.contiguous(), self.function,
+            settings_of(self.activation, activation), self.widths, [parameters[name] for name in self.names], found,
         )  # fmt: skip
         return found
 
@@ -143,10 +145,6 @@ class ManySteps:
         some = next(iter(held.bounds.values()))
         bounds = [held.bounds.get(layer, torch.full_like(some, torch.inf)) for layer in self.layers]
         return pulls, starts, torch.stack(bounds).float()
-
-    def _slopes(self, activation: Tensors) -> Tensor:
-        """The slopes below 0, (K,); none for ReLU."""
-        return activation[self.slope].float() if self.slope else torch.empty(0)
 
 
 def brightness_of(pixels: Pixels, count: int) -> Tensor:
