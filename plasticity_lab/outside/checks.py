@@ -1,6 +1,6 @@
 """Checks of a module before it is measured: its parameters; its outputs, which must be a function of each example."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -12,6 +12,9 @@ from plasticity_lab.outside.calls import copied
 from plasticity_lab.outside.graph import tensors_of
 from plasticity_lab.outside.losses import close
 from plasticity_lab.outside.passes import examples_of
+
+BATCHES = 8
+"""The number of small batches with outputs that are compared with the whole batch's."""
 
 
 def plain(module: nn.Module) -> nn.Module:
@@ -60,8 +63,7 @@ def checked_outputs(module: nn.Module, probe: Probe) -> Any:
             "The module gives other outputs for the same inputs at each call in evaluation mode; its forward pass must "
             "not draw (F.dropout needs training=self.training), nor go on from call to call."
         )
-    backwards = [*reversed(range(half, probe.examples))]  # the last one first: a forward pass may branch by the first
-    for chosen in (slice(half), backwards):
+    for chosen in (slice(half), *_few(probe.examples)):
         part = [*tensors_of(_outputs(module, examples_of(probe.inputs, chosen)))]
         by_example = [(ours, theirs) for ours, theirs in zip(part, kept, strict=False) if len(theirs) == probe.examples]
         if len(part) != len(kept) or not by_example:
@@ -73,6 +75,12 @@ def checked_outputs(module: nn.Module, probe: Probe) -> Any:
             )
     check_finite({"module's outputs": kept})
     return whole
+
+
+def _few(examples: int) -> Iterator[list[int]]:
+    """Small batches, each with another first example: a forward pass may branch by its batch."""
+    for first in range(0, examples, -(-examples // BATCHES)):
+        yield [(first + at) % examples for at in range(min(3, examples))]
 
 
 def _outputs(module: nn.Module, inputs: Any) -> Any:

@@ -81,7 +81,7 @@ def _by_parameter(diagnostic: Curvature, network: ModuleNetwork, trained: Collec
         return diagnostic
     call = _second_linear(network) if diagnostic.block == AUTO else network.call(diagnostic.block)
     if call is None or call.weight[0] not in trained:
-        raise InputError(f"diagnostics.block is {diagnostic.block}, whose weight is not trained; choose another one.")
+        raise InputError(f"diagnostics.block is {diagnostic.block}; its weight is not trained: choose another one.")
     found = copy(diagnostic)
     found.block = call.weight[0]
     return found

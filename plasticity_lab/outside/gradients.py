@@ -4,6 +4,7 @@ Legend: B examples, R positions of an example, I inputs and O outputs of a layer
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import prod
 
 import torch
 from torch import Tensor
@@ -20,6 +21,8 @@ from plasticity_lab.outside.passes import Gradients, Passes, examples_of
 
 AT_ONCE = 2**25
 """Numbers of single examples' gradients that are in memory at a time."""
+AT_A_TIME = 16
+"""Examples with patches in memory at a time."""
 
 
 def grams(
@@ -95,15 +98,20 @@ def _of_convolution(call: LayerCall, x: Tensor, delta: Tensor) -> Tensor:
     """Each group of channels is a linear layer of patches; R counts the places of the kernel."""
     how = call.node.convolution
     assert how is not None
-    if call.node.name == "conv1d":
+    if flat := call.node.name == "conv1d":
         x, delta = x.unsqueeze(2), delta.unsqueeze(2)
-    flat = call.node.name == "conv1d"
     kernel, stride, dilation = ((1, *each) if flat else each for each in (how.kernel, how.stride, how.dilation))
     around = [edge for edges in reversed(how.margins) for edge in edges]
+
+    def patches(part: Tensor) -> Tensor:
+        return unfold(pad(part, around), kernel, dilation=dilation, stride=stride)
+
     total = x.new_zeros(len(x), len(x), dtype=torch.float64)
-    for own, outputs in zip(x.chunk(how.groups, 1), delta.chunk(how.groups, 1), strict=True):
-        patches_BPR = unfold(pad(own, around), kernel, dilation=dilation, stride=stride)
-        total += _of_rows(patches_BPR.transpose(1, 2), outputs.flatten(2).transpose(1, 2))
+    for own, outputs in zip(x.chunk(how.groups, 1), delta.flatten(2).chunk(how.groups, 1), strict=True):
+        numbers = own.shape[1] * prod(kernel)
+        for part_BOR in outputs.split(max(1, AT_ONCE // (len(x) * numbers)), dim=1):
+            pairs = zip(own.split(AT_A_TIME), part_BOR.split(AT_A_TIME), strict=True)
+            total += _products(torch.cat([torch.bmm(patches(x), each.transpose(1, 2)) for x, each in pairs]))
     return total
 
 

@@ -12,8 +12,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from plasticity_lab.errors import InputError
 from plasticity_lab.outside.calls import Calls, Function, Inputs, Named, computed
-from plasticity_lab.outside.functions import BENT, ActivationCall, Convolution, convolution
-from plasticity_lab.outside.layout import EXAMPLES, Layout, kinds, of_batch, resized
+from plasticity_lab.outside.functions import BENT, CELLS, RECURRENT, ActivationCall, Convolution, convolution
+from plasticity_lab.outside.layout import EXAMPLES, Layout, kinds, of_batch, of_state, resized
 from plasticity_lab.outside.shapes import after_layer, layout_after
 
 COMPARISONS = {"gt", "lt", "ge", "le", "__gt__", "__lt__", "__ge__", "__le__"}
@@ -149,7 +149,9 @@ class Recording(Calls):
         found = super().layer(number, name, func, args, kwargs)
         for at, value in enumerate(_tensors(found)):
             rule = after_layer if own else layout_after
-            layout = rule(name, args, kwargs, value, self.layout) if data and at == 0 else None
+            layout = rule(name, args, kwargs, value, self.layout) if data and (at == 0 or name in CELLS) else None
+            if own and at > 0 and name in RECURRENT - CELLS:
+                layout = of_state(value.shape, self.examples)
             made = self._made("layer" if own else "other", name, value, sources, layout, number)
             made.convolution = convolution(name, args, kwargs)
             if own and at == 0:

@@ -42,6 +42,13 @@ def of_batch(shape: Sequence[int], examples: int) -> Layout:
     return (fresh(EXAMPLES, examples), *(fresh(OTHER, size) for size in shape[1:]))
 
 
+def of_state(shape: Sequence[int], examples: int) -> Layout | None:
+    """The layout of a recurrent layer's last state, (layers, B, U); None for another shape."""
+    if len(shape) != 3 or shape[1] != examples:
+        return None
+    return fresh(OTHER, shape[0]), fresh(EXAMPLES, examples), fresh(UNITS, shape[2])
+
+
 def size_of(dim: Dim) -> int:
     """The size of a dimension."""
     return prod(factor.size for factor in dim)

@@ -108,7 +108,8 @@ def _without_reduction(loss: nn.Module, outputs: Tensor, targets: Tensor) -> Los
 
     def each(outputs: Tensor, targets: Tensor) -> Tensor:
         found = bare(outputs, targets)
-        return found.flatten(1).mean(dim=1) if found.dim() > 1 and found.shape == outputs.shape else found
+        by_part = found.dim() > 1 and found.shape in (outputs.shape, targets.shape)  # for several outputs, or positions
+        return found.flatten(1).mean(dim=1) if by_part else found
 
     values, given = called(each, outputs, targets).flatten(), called(cast(Loss, loss), outputs, targets)
     if not close(values.mean(), given):

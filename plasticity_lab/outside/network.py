@@ -135,7 +135,7 @@ class ModuleNetwork:
         return on_run_axis([place.activation], like.device, like.dtype)
 
     def _named_places(self, module: nn.Module, graph: Graph, answering: set[int]) -> Iterator[Place]:
-        names, layers = _Names(), {id(call.node): call for call in self.layers}
+        names, layers = _Names(module), {id(call.node): call for call in self.layers}
         for node in graph.activations:
             followed = any(each.kind == "layer" and id(each) in answering for each in _behind(node))
             z = node.sources[0]
@@ -159,22 +159,26 @@ class ModuleNetwork:
 
 
 class _Names:
-    """Names that are given once each: later ones get a number."""
+    """Names that are given once each, also in columns: later ones get a number.  taken: names that no number makes."""
 
-    def __init__(self) -> None:
-        self.given = set[str]()
+    def __init__(self, module: nn.Module) -> None:
+        self.taken, self.given = {_column(name) for name, _ in module.named_modules()}, set[str]()
 
     def new(self, name: str) -> str:
         found, number = name, 1
-        while found in self.given:
+        while _column(found) in self.given or (number > 1 and _column(found) in self.taken):
             number += 1
             found = f"{name}_{number}"
-        self.given.add(found)
+        self.given.add(_column(found))
         return found
 
 
+def _column(name: str) -> str:
+    return name.replace(".", "_")
+
+
 def _named_layers(module: nn.Module, nodes: Sequence[Node]) -> Iterator[LayerCall]:
-    names = _Names()
+    names = _Names(module)
     for node in nodes:
         given = [(source, source.parameters()) for source in node.sources if not source.data]
         own = [names for _, names in given if names]
@@ -182,7 +186,15 @@ def _named_layers(module: nn.Module, nodes: Sequence[Node]) -> Iterator[LayerCal
         weight, bias = (own[0], [name for more in own[1:] for name in more]) if own else ([], [])
         if node.name in ("addmm", "baddbmm") and len(own) > 1:
             weight, bias = own[-1], own[0]
+        if node.name in LINEAR[1:]:
+            bias = [*bias, *_added(node)]
         yield LayerCall(names.new(_name_of(module, node, weight)), node, tuple(weight), tuple(bias))
+
+
+def _added(node: Node) -> list[str]:
+    """The parameters that are added to a product: its bias."""
+    sums = [each for each in node.into if each.name in ("add", "__add__", "__radd__", "__iadd__", "add_")]
+    return [name for each in sums for source in each.sources if not source.data for name in source.parameters()]
 
 
 def _name_of(module: nn.Module, node: Node, weight: Sequence[str] = ()) -> str:

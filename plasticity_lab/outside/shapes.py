@@ -9,6 +9,7 @@ from plasticity_lab.outside.functions import RECURRENT
 from plasticity_lab.outside.layout import (
     OTHER,
     UNITS,
+    Dim,
     Layout,
     as_positions,
     broadcast,
@@ -38,8 +39,8 @@ def layout_after(name: str, args: Args, named: Named, out: Tensor, of: LayoutOf)
     first = args[0] if args else named.get("input", named.get("self"))
     if name in ("cat", "concat", "concatenate", "stack", "hstack", "vstack"):
         return _joined(name, args, named, shape, of)
-    if name in ("einsum", "tensordot"):
-        return None
+    if name == "einsum":
+        return _summed(args, shape, of, OTHER)
     if name == "scaled_dot_product_attention":
         query, value = of(args[0]), of(args[2] if len(args) > 2 else named.get("value"))
         return None if query is None or value is None else (*query[:-1], value[-1])
@@ -74,7 +75,9 @@ def after_layer(name: str, args: Args, named: Named, out: Tensor, of: LayoutOf) 
     """The layout of the (first) result of a layer: its units are new, its other dimensions become positions."""
     first = args[1] if name in ("addmm", "baddbmm", "einsum") and len(args) > 1 else (args or [named.get("input")])[0]
     own = of(first)
-    if own is None or name in ("einsum", "tensordot"):
+    if name == "einsum":
+        return _summed(args, tuple(out.shape), of, UNITS)
+    if own is None or name == "tensordot":
         return None
     own, shape = as_positions(own), tuple(out.shape)
     if name.startswith("conv"):
@@ -158,6 +161,20 @@ def _product(left: Tensor, right: Tensor, shape: tuple[int, ...], of: LayoutOf) 
     row = rows[-2] if rows is not None else fresh(OTHER, shape[-2])
     column = columns[-1] if columns is not None else fresh(OTHER, shape[-1])
     return (*known[:-2], row, column)
+
+
+def _summed(args: Args, shape: tuple[int, ...], of: LayoutOf, kind: str) -> Layout | None:
+    """A sum of products by letters.  kind: the kind of dimensions that no tensor of data has."""
+    words, operands = args[0], args[1:]
+    if not isinstance(words, str) or "->" not in words or "." in words:
+        return None
+    read, made = words.replace(" ", "").split("->")
+    dims: dict[str, Dim] = {}
+    for letters, operand in zip(read.split(","), operands, strict=False):
+        layout = of(operand) if isinstance(operand, Tensor) else None
+        for letter, dim in zip(letters, layout or (), strict=False):
+            dims.setdefault(letter, as_positions((dim,))[0] if kind == UNITS else dim)
+    return tuple(dims.get(letter) or fresh(kind, size) for letter, size in zip(made, shape, strict=True))
 
 
 def _reduced(name: str, args: Args, named: Named, own: Layout, shape: tuple[int, ...]) -> Layout | None:

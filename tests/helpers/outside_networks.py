@@ -183,6 +183,35 @@ class Mapped(Written):
         return {"logits": self.fc2(features)}, {"sigmoid": ("sigmoid", z, made)}, [features]
 
 
+class Own(Written):
+    """Weights without modules, the last state of a GRU, and a name that a number would make again."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.randn(6, 5)), nn.Parameter(torch.randn(5))
+        self.gru, self.mixed = nn.GRU(5, 4, batch_first=True), nn.Parameter(torch.randn(4, 3))
+        self.relu, self.relu_2 = nn.ReLU(), nn.ReLU6(inplace=True)
+
+    def products(self):
+        return ["weight", "bias", "mixed"]
+
+    def forward(self, x):
+        h = self.relu(x @ self.weight + self.bias)
+        _, state = self.gru(h)
+        h = self.relu_2(self.relu(torch.einsum("bh,ho->bo", state[-1], self.mixed)))
+        return h @ self.mixed.t() @ self.mixed
+
+    def by_hand(self, x):
+        z1 = (x @ self.weight + self.bias).transpose(1, 2)
+        h1 = z1.clamp(min=0)
+        z2 = self.gru(h1.transpose(1, 2))[1][-1] @ self.mixed
+        h2 = z2.clamp(min=0)
+        h3 = f.relu6(h2)
+        features = h3 @ self.mixed.t()
+        places = {"relu": ("relu", z1, h1), "relu_3": ("relu", z2, h2), "relu_2": ("", h2, h3)}
+        return features @ self.mixed, places, [features]
+
+
 class Transformer(Written):
     """nn.TransformerEncoder over tokens, with both orders of its normalisation."""
 

@@ -48,6 +48,7 @@ CASES = {
     "policy": (networks.Policy, SEQUENCES, "encoder", HOOKS),
     "branching": (networks.Branching, ROWS, "again", HOOKS),
     "mapped": (networks.Mapped, IDS, "fc1", TRACING),
+    "own weights": (networks.Own, normal(10, 4, 6), None, TRACING),
     "transformer": (networks.Transformer, normal(10, 3, 4), "encoder.layers.1.linear1", None),
     "transformer, norm first": (lambda: networks.Transformer(True), normal(10, 3, 4), "out", None),
     "resnet": (networks.ResNet18, normal(6, 3, 24, 24), "layer3.0.conv1", TRACING),

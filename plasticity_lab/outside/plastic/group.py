@@ -21,6 +21,13 @@ def unwrapped(model: nn.Module) -> nn.Module:
     return model
 
 
+def bare(optimizer: Any) -> torch.optim.Optimizer:
+    """The optimizer itself, within wrappers such as accelerate's and Lightning's."""
+    while isinstance(inner := getattr(optimizer, "optimizer", None), torch.optim.Optimizer):
+        optimizer = inner
+    return optimizer
+
+
 def agree(state: Mapping[str, Tensor], world: Any) -> None:
     """Gives all processes the state of rank 0, in place: it was computed from the activations of one part of a batch.
 

@@ -132,6 +132,8 @@ class Passes:
         if isinstance(mode, Trace):
             mode.finish(made)
             self.trace = mode
+            for hook in () if self._reads else self._hooks:
+                hook.remove()
             self._traced(mode)
         self._differs = self.trace is not None and mode.names != self.trace.names
         self.given, self.outputs = given, made

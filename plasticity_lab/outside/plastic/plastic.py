@@ -68,7 +68,8 @@ class Plastic:
         self.settings = {intervention: settings} if isinstance(intervention, str) else dict(intervention)
         self.intervention = own = names.together(self.settings)
         self.model, self._group = group.unwrapped(model), group.of(model)
-        self._optimizers = [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else list(optimizer)
+        given = [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else list(optimizer)
+        self._optimizers = [group.bare(each) for each in given]
         of_units = self.settings.keys() <= names.RESET_UNITS  # then the next layer's weights are needed
         self._trained = checks.trained(self.model, self._optimizers, () if of_units else leave)
         self._seed, self._init, self._gain, self._leave, self._loss = seed, init, gain, set(leave), loss
