@@ -229,6 +229,14 @@ def test_many_steps_are_the_compiled_step_again_and_again(case):
 
 
 @pytest.mark.slow
+def test_replayed_images_are_learned_in_the_same_calls():
+    own = {"tasks": 3, "epochs": 2, "classes_per_task": 2, "images_per_class": 8, "normalise": "raw"}
+    many, single = both(2, {"agent": REPLAY, "benchmark": "split_digits", "network": {"width": 13}, **own})
+    for one, other in zip(numbers(many), numbers(single), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("activation", BY_KERNEL)
 def test_an_activation_is_the_compiled_one(activation):
     """To the bit, with its draws: three runs of 48 steps and their scores."""

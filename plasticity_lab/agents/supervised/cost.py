@@ -17,15 +17,16 @@ PASSES, COLUMNS = 2.5, 3
 """Measuring a perturbed epoch: its cost in forward passes, and the number of recorded numbers."""
 
 
-def cost_of(parts: Parts, model: Model, images: ImageSet, clipped: bool = False, usual: bool = True) -> Cost:
+def cost_of(parts: Parts, model: Model, images: ImageSet, clipped: bool = False, score: str = SCORE) -> Cost:
     """Steps, operations and bytes of one run.
 
-    clipped: whether gradients are clipped. usual: whether `SupervisedLearner` itself takes the steps.
+    clipped: whether gradients are clipped. score: the part of the kernels that evaluates held-out images if a call takes
+        many steps.
     """
     kernels = of_kernels(parts, [model], clipped)
-    kernels["hindrance"] = hindrance(parts, model, clipped) if usual else "agent"
-    if usual and (many := kernel_of(parts, model, clipped)) is not None:
-        kernels["kernel_parts"] = [many, SCORE]
+    kernels["hindrance"] = hindrance(parts, model, clipped)
+    if (many := kernel_of(parts, model, clipped)) is not None:
+        kernels["kernel_parts"] = [many, score]
     benchmark = parts.benchmark
     pixels = prod(images.train_images.shape[1:])
     lesson = benchmark.lesson(images, parts.stream_seeds[0], 0)

@@ -136,7 +136,10 @@ class SupervisedLearner:
         more = {} if self.perturbed is None else self.perturbed.rows(chunk)
         if self.moves is not None:
             more = {**more, MOVE: torch.from_numpy(self.moves.of(chunk).swapaxes(0, 1).copy()).to(self.device)}
-        tables = self._tables(chunk, {**self.network.corrections(chunk.steps), **more})
+        corrections = self.network.corrections(chunk.steps)
+        if self.many is not None and chunk.shares is None:
+            more = {**more, NUMBERS: self.many.numbers(self.network, corrections, chunk.steps)}
+        tables = self._tables(chunk, {**corrections, **more})
         taken, earlier = 0, () if chunk.shares is None else (self._earlier_images(),)
         while taken < chunk.steps:
             part = self.network.due(chunk.steps - taken)
@@ -218,9 +221,6 @@ class SupervisedLearner:
             corrections = {**corrections, SECOND: (second + self.offsets.view(-1, 1, 1)).transpose(0, 1)}
         if chunk.shares is not None:
             corrections = {**corrections, **self.earlier.rows(chunk, chunk.shares)}
-        elif self.many is not None:
-            numbers = self.many.numbers(self.network, corrections, chunk.steps)
-            corrections = {**corrections, NUMBERS: numbers}
         return self.tables.of(chunk, self.labels.expand(self.runs, -1), self.offsets, corrections)
 
     def _moves_of(self, chunk: Chunk, batches: int) -> NDArray[np.int64]:
@@ -246,8 +246,7 @@ class SupervisedLearner:
 
     def _many_steps(self, parts: Parts, compiled: bool, clipped: bool) -> ManySteps | None:
         """The call of our kernels that takes many steps, if these runs have one."""
-        usual = self.loss_of is cross_entropy_of and type(self)._tables is SupervisedLearner._tables
-        if not (usual and compiled and parts.kernels):
+        if not (self.loss_of is cross_entropy_of and compiled and parts.kernels):
             return None
         model, optimizer = self.network.model, self.network.optimizer
         kernel = kernel_of(parts, model, clipped)
