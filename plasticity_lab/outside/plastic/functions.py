@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
+from torch import nn
+
 ACTIVATIONS = {
     "relu", "relu_", "relu6", "leaky_relu", "leaky_relu_", "elu", "elu_", "selu", "selu_", "celu", "celu_", "gelu",
     "silu", "mish", "softplus", "hardtanh", "hardtanh_", "hardswish", "hardsigmoid", "tanh", "tanh_", "sigmoid",
@@ -78,6 +81,19 @@ ORDER = {
     "group_norm": ("input", "num_groups", "weight", "bias"),
 }
 """The order of the arguments of layers and normalisations."""
+
+
+def order(name: str, function: Any) -> tuple[str, ...]:
+    """The names of a function's first arguments; torch.batch_norm has another order than the one in functional."""
+    if function in (torch.batch_norm, torch.instance_norm):
+        return "input", "weight", "bias", "running_mean", "running_var"
+    return ORDER[name]
+
+
+def weight_of(name: str, function: Any, args: Sequence[Any], given: Mapping[str, Any]) -> int:
+    """The id of a layer's weight; 0 if it is no parameter."""
+    weight = (dict(zip(order(name, function), args, strict=False)) | dict(given))["weight"]
+    return id(weight) if isinstance(weight, nn.Parameter) else 0
 
 
 def reading(name: str, args: Sequence[Any]) -> list[Any]:

@@ -35,6 +35,11 @@ class Produced:
     groups: int = 1
     norm: Normed | None = None
     shared: bool = False
+    reason: str = ""
+
+    def refuse(self, reason: str) -> None:
+        """Keeps the first reason."""
+        self.reason = self.reason or reason
 
 
 @dataclass(eq=False)
@@ -70,14 +75,14 @@ class Origin:
 
     sources: source → the number of its unit or value at each element, −1 elsewhere; in the tensor's shape, mostly an
     expanded view. mixed: the sources that the tensor holds in a sum with something else. behind: ids of weights; their
-    layers have values in the tensor, through any function but another layer. through: activation → a function of
-    unknown structure between it and the tensor. read: number of functions that read the tensor.
+    layers have values in the tensor, through any function but another layer. through: source → a function of unknown
+    structure between it and the tensor. read: number of functions that read the tensor.
     """
 
     sources: dict[Source, Tensor] = field(default_factory=dict)
     mixed: set[Source] = field(default_factory=set)
     behind: set[int] = field(default_factory=set)
-    through: dict[Activated, str] = field(default_factory=dict)
+    through: dict[Source, str] = field(default_factory=dict)
     read: int = 0
 
     @property

@@ -81,7 +81,8 @@ class Plastic:
         self._loaded: Mapping[str, Any] | None = None
         self._situation: Situation | None = None
         self._heads: Heads | None = None
-        self._reads = own.watches_units or own.watches_outputs
+        self._resets = self.settings.keys() & names.RESET_UNITS
+        self._reads = own.watches_units or own.watches_outputs or bool(self._resets)
         self._passes = Passes(self.model, self._begin, self._reads)
         for each in self._optimizers if own.needs_step or own.needs_before else ():
             each.register_step_pre_hook(lambda *_: self._remember())
@@ -126,7 +127,7 @@ class Plastic:
         if self._heads is not None:
             self._heads.step(self._group)
         more: dict[str, Any] = {"before": self._before, "noted": self._noted}
-        if own.watches_units:
+        if own.watches_units or self._resets:
             more["hidden"] = now.model.hidden([each.detach() for each in self._passes.last()])
         if own.needs_step:
             more["step"] = {name: value - self._before[name] for name, value in now.network().items()}
@@ -212,11 +213,11 @@ class Plastic:
         parameters = {id(value): name for name, value in self.model.named_parameters()}
         places = places_of(trace, layout, self._leave, parameters)
         checks.check_layers(self.settings, layout)
-        for name in self.settings.keys() & names.RESET_UNITS:
+        for name in self._resets:
             places.check(name)
         for each in _members(self.intervention):
             if isinstance(each, NormalizeAndProject):
-                checks.check_norms(each, layout, places, trace.names)
+                checks.check_norms(each, layout, places, [each for each in trace.calls if isinstance(each, str)])
         model = OutsideModel(self.model, layout, places, trace.overwritten, self._init, self._gain)
         model.birth = self._birth
         self._situation = Situation(self.intervention, model, self._trained, self._seed)

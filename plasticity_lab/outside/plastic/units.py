@@ -76,6 +76,11 @@ def places_of(trace: Trace, layout: Layout, leave: Collection[str], names: Mappi
         expansions.add(Fraction(place.passed, place.of.units))
         found.units.append(_unit(name, layer, place, trace.hidden[place.number], layout, left or bool(why)))
         found.calls[name], found.axes[name] = place.number, place.axis
+    placed = {id(place.of) for place in trace.places}
+    for produced in trace.layers:
+        layer = None if produced.weight is None else layout.of.get(id(produced.weight))
+        if layer is not None and produced.reason and id(produced) not in placed:
+            found.alone.setdefault(layer, produced.reason)
     if len(expansions) > 1:
         numbers = " and ".join(str(each) for each in sorted(expansions))
         raise InputError(f"The activations pass on {numbers} values for each unit; they must pass on the same number.")
@@ -107,7 +112,7 @@ def _objection(place: Activated, trace: Trace, layout: Layout) -> str:
     for weight in (place.of.weight, *place.outgoing):
         if id(weight) not in layout.of:
             return "a layer that reads its values is not trained here"
-        if trace.calls[id(weight)] > 1:
+        if trace.reads[id(weight)] > 1:
             return f"the weight of {layout.of[id(weight)]} is used more than once in a forward pass"
     return ""
 
