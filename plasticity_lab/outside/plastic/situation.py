@@ -58,7 +58,8 @@ class Situation:
 
     def after_step(self, **more: Any) -> None:
         """The work after an optimizer's step."""
-        self._act(self.intervention.after_step, gradients=self.copies(_gradient), **more)
+        if type(self.intervention).after_step is not Intervention.after_step:
+            self._act(self.intervention.after_step, gradients=self.copies(_gradient), **more)
         self.updates += 1
 
     def every_n_updates(self) -> None:
