@@ -6,19 +6,7 @@ from torch import Tensor, nn
 from torch.nn.functional import glu, leaky_relu, relu
 
 from plasticity_lab.outside import Plastic
-
-
-class Net(nn.Module):
-    """Layers by name, and a forward pass as a function of them."""
-
-    def __init__(self, forward, **layers: nn.Module) -> None:
-        super().__init__()
-        self.call = forward
-        for name, layer in layers.items():
-            self.add_module(name, layer)
-
-    def forward(self, *x: Tensor) -> Tensor:
-        return self.call(self, *x)
+from tests.helpers.twins import Net
 
 
 def silenced(layer: nn.Module, unit: int) -> None:

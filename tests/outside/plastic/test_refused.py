@@ -10,7 +10,7 @@ from plasticity_lab.errors import ConfigError, InputError
 from plasticity_lab.outside import Plastic
 from plasticity_lab.outside.plastic import names
 from tests.helpers.packs import choice, choices
-from tests.outside.plastic.test_by_hand import Net
+from tests.helpers.twins import Net
 
 X = torch.rand(4, 3)
 LAYERS = {"first": (3, 4), "second": (4, 4), "out": (4, 2)}

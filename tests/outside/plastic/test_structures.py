@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, glu, relu
 
 from plasticity_lab.outside import Plastic
-from tests.outside.plastic.test_by_hand import Net
+from tests.helpers.twins import Net
 
 DRAW = torch.Generator().manual_seed(0)
 IMAGES, ROWS, WORDS = (
