@@ -10,7 +10,7 @@ from plasticity_lab.outside.functions import PLAIN
 
 CLAMPS = {"clamp", "clip", "clamp_min", "clamp_max"}
 """Activations if a bound is 0."""
-ACTIVATIONS = {*PLAIN, "sin", "cos", "our_activation"} - CLAMPS
+ACTIVATIONS = {*PLAIN, "sin", "cos"} - CLAMPS
 """Names without a "_" at the end."""
 LAYERS = {"linear": -1, "conv1d": -2, "conv2d": -3, "conv3d": -4}
 """Function → the axis of its units, from the end."""
