@@ -48,7 +48,8 @@ class Activated:
 
     of: the layer before it; None: no known one. number: position among all calls of activations of the pass. function:
     its name. axis: the units' axis, from the front. passed: number of values passed on. is_sum: whether its input is a
-    sum, or its values enter one. outgoing: the weights that read its values. reason: why its units cannot be reset; ""
+    sum, or its values enter one. outgoing: the weights that read its values, each with
+    the first and the last + 1 of its inputs that are values of the place. reason: why its units cannot be reset; ""
     if they can.
     """
 
@@ -58,7 +59,7 @@ class Activated:
     axis: int
     passed: int
     is_sum: bool = False
-    outgoing: list[Tensor] = field(default_factory=list)
+    outgoing: list[tuple[Tensor, int, int]] = field(default_factory=list)
     reason: str = ""
 
     def refuse(self, reason: str) -> None:
@@ -114,6 +115,19 @@ def axis_of(labels: Tensor) -> int | None:
         if own is not None and torch.equal(own, torch.arange(len(own))):
             return axis
     return None
+
+
+def block(labels: Tensor, axis: int, count: int) -> tuple[int, int] | None:
+    """The first and the last + 1 place of labels of 0, 1, … count − 1 along an axis, each equally often, in this order.
+
+    None if they are apart, or in another order.
+    """
+    own = along(labels, axis)
+    places = [] if own is None else (own >= 0).nonzero().flatten().tolist()
+    if own is None or not places or len(places) % count or places[-1] - places[0] + 1 != len(places):
+        return None
+    wanted = torch.arange(count).repeat_interleave(len(places) // count)
+    return (places[0], places[-1] + 1) if torch.equal(own[places], wanted) else None
 
 
 def along(labels: Tensor, axis: int) -> Tensor | None:

@@ -213,8 +213,10 @@ class Plastic:
         """Makes the situation from the first pass."""
         layout = layout_of(self.model, trace, set(self._trained))
         parameters = {id(value): name for name, value in self.model.named_parameters()}
-        places = places_of(trace, layout, self._leave, parameters)
+        places = places_of(trace, layout, self._leave, parameters, parted=bool(self._resets))
         checks.check_layers(self.settings, layout)
+        if layout.parts and self.settings.keys() & names.OF_FEATURES:
+            raise InputError(f"{self}: a layer joins features with other values; make a Plastic for each of them.")
         for name in self._resets:
             places.check(name)
         for each in _members(self.intervention):

@@ -79,7 +79,8 @@ class Situation:
 
     def copies(self, of: Callable[[Tensor], Tensor | None]) -> Copies:
         """Stacks of tensors that belong to the parameters."""
-        return Copies(self.model.layout.pieces, of, self.model.layout.zeros)
+        layout = self.model.layout
+        return Copies(layout.pieces, of, layout.zeros, layout.parts)
 
     def network(self) -> dict[str, Tensor]:
         """Copies of the parameters and the running statistics."""

@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from plasticity_lab.outside.plastic import functions
 from plasticity_lab.outside.plastic.moves import Call, alike, moved_labels, tensors_in
-from plasticity_lab.outside.plastic.origins import Activated, Normed, Origin, Produced, Source, along, axis_of, numbered
+from plasticity_lab.outside.plastic.origins import Activated, Normed, Origin, Produced, Source, axis_of, block, numbered
 
 
 class Trace(TorchFunctionMode):
@@ -143,15 +143,13 @@ class Trace(TorchFunctionMode):
         for place in origin.activated:
             if place in origin.mixed:
                 continue
-            taken = along(origin.sources[place], axis)
-            if taken is None or len(taken) % place.passed or not torch.equal(
-                taken, torch.arange(place.passed).repeat_interleave(len(taken) // place.passed)
-            ):  # fmt: skip
-                place.refuse("its values are joined with others, or change their order, before a layer reads them")
+            read = block(origin.sources[place], axis, place.passed)
+            if read is None:
+                place.refuse("its values change their order, or stand between others, before a layer reads them")
             elif weight is None:
                 place.refuse("a layer that reads its values computes its weight at each call (weight_norm, pruning)")
             else:
-                place.outgoing.append(weight)
+                place.outgoing.append((weight, *read))
         self._read_by_layer(origin)
 
     def _read_by_layer(self, origin: Origin) -> None:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, glu, relu
 
+from plasticity_lab.errors import InputError
 from plasticity_lab.outside import Plastic
 from tests.helpers.twins import Net
 
@@ -219,3 +220,15 @@ def test_self_distillation_and_logit_norm_read_the_outputs(kind):
             piece.write(state[f"average {name}"], piece.value)
         reference = module.eval()(x).softmax(1)
     torch.testing.assert_close(term.detach(), -(reference * logits.detach().log_softmax(1)).sum(1).mean())
+
+
+def test_features_that_the_output_layer_joins_are_normed_place_by_place():
+    layers = {"a": nn.Linear(6, 4), "b": nn.Linear(6, 2), "out": nn.Linear(12, 3)}
+    module = Net(lambda m, x: m.out(torch.cat([relu(m.a(x)), x, relu(m.b(x))], 1)), **layers)
+    keep = Plastic(module, torch.optim.SGD(module.parameters()), "feature_norm", strength=1.0)
+    x = ROWS[:, 0]
+    module(x)
+    torch.testing.assert_close(keep.penalty(), relu(module.a(x)).square().mean() + relu(module.b(x)).square().mean())
+    both = {"feature_norm": {}, "redo": {}}
+    with pytest.raises(InputError, match="a Plastic for each"):
+        Plastic(module, torch.optim.SGD(module.parameters()), both, example=x)
