@@ -40,7 +40,7 @@ class PartedDesign(Design):
     parts: Mapping[str, Layer]
 
     def layer(self, name: str) -> Layer:
-        """The layer, or the part of a layer, of that name."""
+        """The layer, or the part of one, with that name."""
         return self.parts[name] if name in self.parts else super().layer(name)
 
 

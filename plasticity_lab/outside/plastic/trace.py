@@ -145,7 +145,7 @@ class Trace(TorchFunctionMode):
                 continue
             read = block(origin.sources[place], axis, place.passed)
             if read is None:
-                place.refuse("its values change their order, or stand between others, before a layer reads them")
+                place.refuse("its values are in another order, or apart, before a layer reads them")
             elif weight is None:
                 place.refuse("a layer that reads its values computes its weight at each call (weight_norm, pruning)")
             else:
