@@ -158,6 +158,21 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
 """Name → the arguments after the values, with torch's defaults."""
 
 
+@dataclass(frozen=True)
+class ModuleCall(ActivationCall):
+    """A call of a submodule that is an activation.  name: its path. forward: its function."""
+
+    forward: Callable[[Tensor], Tensor]
+
+    def compute(self, z: Tensor) -> Tensor:
+        """The function of other values."""
+        return self.forward(z)
+
+    def activation(self) -> Activation:
+        """An `Elementwise`."""
+        return Elementwise(self.forward)
+
+
 def _only_from_zero(values: Mapping[str, Any]) -> bool:
     low, high = values.get("min"), values.get("max")
     return isinstance(low, int | float) and low == 0 and high is None
