@@ -69,16 +69,20 @@ class OurActivation(nn.Module):
         settings = ", ".join(f"{key}={value}" for key, value in vars(self.own).items() if not key.startswith("_"))
         return f"{self.name}{', ' if settings else ''}{settings}"
 
+    def on_stack(self, stack: Tensor, uniform: Tensor | None = None) -> Tensor:
+        """The formula on a stack of one run, (1, B, D, *).  uniform: random numbers like the stack; None: the mean."""
+        shape = {key: getattr(self, f"shape_{key}") for key in self.own.on_run_axis()}
+        learned = {key: getattr(self, key).unsqueeze(0) for key in self._learned}  # not always parameters, in copies
+        return self.own(stack, Site(shape, learned, uniform))
+
     def compute(self, x: Tensor) -> Tensor:
-        """The formula, on a stack of one run."""
+        """The module's value."""
         low = x.dtype in (torch.float16, torch.bfloat16)
         rows = (x.float() if low else x).movedim(self.axis, 1) if x.dim() > 1 else x.unsqueeze(0)
         draw = self.training and self.own.randomised
         uniform = torch.rand(rows.shape, device=x.device) if draw else None
-        shape = {key: self.get_buffer(f"shape_{key}") for key in self.own.on_run_axis()}
-        learned = {key: self.get_parameter(key).unsqueeze(0) for key in self._learned}
         of = None if uniform is None else uniform.unsqueeze(0)
-        made = self.own(rows.unsqueeze(0), Site(shape, learned, of)).squeeze(0)
+        made = self.on_stack(rows.unsqueeze(0), of).squeeze(0)
         made = made.movedim(1, self.axis) if x.dim() > 1 else made.squeeze(0)
         return made.to(x.dtype) if low else made
 

@@ -1,6 +1,6 @@
 """The calls of torch's functions in a module's forward pass, seen one by one; activations never work in place here."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
-from plasticity_lab.outside.functions import LAYERS, ActivationCall, activation_call, name_of
+from plasticity_lab.outside.functions import LAYERS, ActivationCall, ModuleCall, activation_call, name_of
 
 Function = Callable[..., Any]
 Named = Mapping[str, Any]
@@ -22,15 +22,18 @@ class Calls(TorchFunctionMode):
     place, and its values are written into its input afterwards: torch has no second derivative of most functions in
     place.
     copies: whether inputs and outputs of activations are copied, because the forward pass changes values in place.
+    written: submodules that are activations themselves; the calls inside are not seen.
     """
 
-    def __init__(self, copies: bool = True) -> None:
+    def __init__(self, copies: bool = True, written: Sequence[str] = ()) -> None:
         super().__init__()
-        self.copies, self.number = copies, 0
+        self.copies, self.written, self.number, self.inside = copies, written, 0, False
 
     def __torch_function__(self, func: Function, types: Any, args: Any = (), kwargs: Named | None = None) -> Any:
         """Computes the function."""
         kwargs = kwargs or {}
+        if self.inside:
+            return func(*args, **kwargs)
         name = name_of(func)
         call = activation_call(name, args, kwargs)
         if call is not None:
@@ -39,6 +42,15 @@ class Calls(TorchFunctionMode):
         if name in LAYERS:
             return self.layer(self._next(name), name, func, args, kwargs)
         return self.other(name, func, args, kwargs)
+
+    def of_module(self, path: str, forward: Callable[[Tensor], Tensor], z: Tensor) -> Tensor:
+        """The result of a call of a submodule that is an activation."""
+        call = ModuleCall(path, z, (), {}, False, forward)
+        number, self.inside = self._next(f"module {path}"), True
+        try:
+            return self.activated(number, call)
+        finally:
+            self.inside = False
 
     def _next(self, name: str) -> int:
         """The number of a call of that function."""
@@ -100,8 +112,32 @@ def computed(module: nn.Module, values: Mapping[str, Tensor], inputs: "Inputs", 
     args, named = inputs
     if mode is None:
         return torch.func.functional_call(module, dict(values), args, dict(named))
-    with mode:
+    with _called_whole(module, mode), mode:
         return torch.func.functional_call(module, dict(values), args, dict(named))
+
+
+@contextmanager
+def _called_whole(module: nn.Module, mode: Calls) -> Iterator[None]:
+    """Inside this context the mode computes the submodules that are activations."""
+    owners = {path: module.get_submodule(path) for path in mode.written}
+
+    def called(path: str, forward: Callable[[Tensor], Tensor]) -> Function:
+        def whole(*args: Tensor, **named: Tensor) -> Tensor:
+            (z,) = (*args, *named.values())
+            return mode.of_module(path, forward, z)
+
+        return whole
+
+    before = {path: dict(vars(own)) for path, own in owners.items()}
+    try:
+        for path, own in owners.items():
+            own.forward = called(path, own.forward)
+        yield
+    finally:
+        for path, own in owners.items():
+            del own.forward
+            if "forward" in before[path]:
+                own.forward = before[path]["forward"]
 
 
 Inputs = tuple[tuple[Any, ...], Mapping[str, Any]]

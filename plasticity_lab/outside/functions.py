@@ -23,6 +23,7 @@ from plasticity_lab.activations.selu import SELU
 from plasticity_lab.activations.sigmoid import Sigmoid
 from plasticity_lab.activations.tanh import Tanh
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.outside.activations import OurActivation, our_activation
 
 SELU_ALPHA = 1.6732632423543772
 """α of torch's SELU."""
@@ -33,7 +34,7 @@ PLAIN: Mapping[str, Callable[..., Tensor]] = {
     "expit": torch.sigmoid, "tanh": torch.tanh, "logsigmoid": f.logsigmoid, "log_sigmoid": f.logsigmoid,
     "softsign": f.softsign, "tanhshrink": f.tanhshrink, "hardshrink": f.hardshrink, "softshrink": f.softshrink,
     "threshold": f.threshold, "clamp": torch.clamp, "clip": torch.clamp, "clamp_min": torch.clamp_min,
-    "clamp_max": torch.clamp_max, "glu": f.glu,
+    "clamp_max": torch.clamp_max, "glu": f.glu, "our_activation": our_activation,
 }  # fmt: skip
 """Activations, functions of one value (glu takes two): name, without "_" at its end → a function that torch can
 differentiate twice."""
@@ -84,6 +85,14 @@ class Gated(Elementwise):
         super().__init__(lambda x: f.glu(x, 2))
 
 
+class OfModule(Elementwise):
+    """A module of the laboratory's activations that learns values, or passes on another number of them."""
+
+    def __init__(self, module: OurActivation) -> None:
+        self.expansion = module.expansion  # pyright: ignore[reportAttributeAccessIssue]
+        super().__init__(module.on_stack)
+
+
 @dataclass(frozen=True)
 class ActivationCall:
     """A call of an activation.  name: a key of PLAIN. z: its input. rest: its other arguments. in_place: whether it
@@ -109,6 +118,9 @@ class ActivationCall:
 
     def _ours(self) -> Activation | None:
         name, values = self.name, self.arguments()
+        if name == "our_activation":
+            module = self.rest[0]
+            return OfModule(module) if module.own.learnable(1) else module.own
         if name == "relu" or (name in ("clamp", "clip", "clamp_min") and _only_from_zero(values)):
             return ReLU()
         if name == "threshold" and values.get("threshold") == values.get("value") == 0:
@@ -144,6 +156,21 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "glu": {"dim": -1},
 }
 """Name → the arguments after the values, with torch's defaults."""
+
+
+@dataclass(frozen=True)
+class ModuleCall(ActivationCall):
+    """A call of a submodule that is an activation.  name: its path. forward: its function."""
+
+    forward: Callable[[Tensor], Tensor]
+
+    def compute(self, z: Tensor) -> Tensor:
+        """The function of other values."""
+        return self.forward(z)
+
+    def activation(self) -> Activation:
+        """An `Elementwise`."""
+        return Elementwise(self.forward)
 
 
 def _only_from_zero(values: Mapping[str, Any]) -> bool:

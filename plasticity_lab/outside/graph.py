@@ -76,7 +76,7 @@ def _walk(start: Node, following: Any) -> Iterator[Node]:
 class Graph:
     """layers, activations: nodes in the order of their calls. outputs: the tensors that the module returns. calls: the
     names of all functions that are layers or activations, by number. in_place: whether the forward pass changes data in
-    place.
+    place. written: the paths of submodules that compute a function of single values, which may be an activation.
     """
 
     layers: list[Node]
@@ -84,13 +84,17 @@ class Graph:
     outputs: list[Node]
     calls: list[str]
     in_place: bool = False
+    written: dict[str, None] = field(default_factory=dict)
 
 
 class Recording(Calls):
     """Records the graph.  Raises InputError for values that no function of torch has returned."""
 
-    def __init__(self, module: nn.Module, named: Mapping[str, Tensor], inputs: Iterable[Tensor], examples: int) -> None:
-        super().__init__(copies=False)
+    def __init__(
+        self, module: nn.Module, named: Mapping[str, Tensor], inputs: Iterable[Tensor], examples: int,
+        written: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        super().__init__(False, written)
         self.module, self.examples = module, examples
         self.nodes = WeakIdKeyDictionary()
         self.graph = Graph([], [], [], [])
@@ -197,13 +201,17 @@ class Recording(Calls):
         for each in sources:
             each.into.append(made)
         made.bent = _bent(name, made) if data and value.is_floating_point() else None
+        if made.bent:
+            self.graph.written[self.path[-1]] = None
         self.nodes[value] = made
         return made
 
 
-def recorded(module: nn.Module, values: Mapping[str, Tensor], inputs: Inputs, examples: int) -> tuple[Graph, Any]:
-    """The graph of a forward pass, and the outputs.  values: parameters and buffers by name."""
-    mode = Recording(module, values, _tensors(inputs), examples)
+def recorded(
+    module: nn.Module, values: Mapping[str, Tensor], inputs: Inputs, examples: int, written: Sequence[str] = ()
+) -> tuple[Graph, Any]:
+    """The graph of a forward pass, and the outputs.  values: parameters and buffers by name. written: see `Calls`."""
+    mode = Recording(module, values, _tensors(inputs), examples, written)
     with _paths(module, mode.path):
         outputs = computed(module, values, inputs, mode)
     mode.graph.outputs = [mode.node(each) for each in _tensors(outputs)]

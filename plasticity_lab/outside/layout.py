@@ -80,7 +80,10 @@ def reshaped(layout: Layout, shape: Sequence[int]) -> Layout | None:
                 continue
             here, odd = divmod(size, reached)
             if odd or factor.size % here:
-                return None
+                if factor.kind != OTHER or not left or left[0].kind != OTHER:
+                    return None
+                left[0] = fresh(OTHER, factor.size * left[0].size)[0]  # positions that follow each other
+                continue
             dim.append(replace(factor, size=here, order=(*factor.order, 0)))
             left.insert(0, replace(factor, size=factor.size // here, order=(*factor.order, 1)))
             reached = size

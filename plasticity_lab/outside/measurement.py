@@ -26,6 +26,7 @@ from plasticity_lab.outside.network import ModuleNetwork
 from plasticity_lab.outside.passes import Passes, examples_of
 from plasticity_lab.outside.restored import as_it_was
 from plasticity_lab.outside.view import ModuleView, view_of
+from plasticity_lab.outside.written import activation_modules
 
 TRACING, HOOKS = "tracing", "hooks"
 """In `Measured.by`: torch.fx follows the whole forward pass, so that its calls are the same for all inputs; or it does
@@ -125,8 +126,10 @@ def _passes(module: nn.Module, probe: Probe, loss: Loss) -> Passes:
         name: value.detach().requires_grad_(value.is_floating_point()) for name, value in module.named_parameters()
     }
     graph, _ = recorded(module, {**values, **buffers}, copied(probe.inputs), probe.examples)
-    network = ModuleNetwork(module, graph)
-    passes = Passes(module, network, graph, probe.inputs, probe.targets, each_loss, probe.examples, buffers)
+    if written := activation_modules(module, graph.written):
+        graph, _ = recorded(module, {**values, **buffers}, copied(probe.inputs), probe.examples, written)
+    network, inputs = ModuleNetwork(module, graph), probe.inputs
+    passes = Passes(module, network, graph, inputs, probe.targets, each_loss, probe.examples, buffers, written)
     return _checked(passes, each_loss(outputs, probe.targets).detach())
 
 

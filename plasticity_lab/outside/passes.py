@@ -4,7 +4,7 @@ Legend: B examples, U units, R positions of an example. The run axis has one run
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -26,8 +26,8 @@ LossOf = Callable[[Any, Any], Tensor]
 class SameCalls(Calls):
     """Checks that the forward pass calls the layers and activations of the recorded one."""
 
-    def __init__(self, graph: Graph, copies: bool) -> None:
-        super().__init__(copies)
+    def __init__(self, graph: Graph, copies: bool, written: Sequence[str]) -> None:
+        super().__init__(copies, written)
         self.graph = graph
 
     def _next(self, name: str) -> int:
@@ -54,10 +54,10 @@ class Tapped(SameCalls):
     place, if its gradient is taken by its input.
     """
 
-    def __init__(self, network: ModuleNetwork, graph: Graph, copies: bool, examples: int, taps: bool) -> None:
-        super().__init__(graph, copies)
-        self.places = {place.node.number: place for place in network.places}
-        self.calls = {call.node.number: call for call in network.layers}
+    def __init__(self, passes: "Passes", examples: int, taps: bool) -> None:
+        super().__init__(passes.graph, passes.copies, passes.written)
+        self.places = {place.node.number: place for place in passes.network.places}
+        self.calls = {call.node.number: call for call in passes.network.layers}
         self.examples, self.taps = examples, taps
         self.before, self.hidden = dict[str, Tensor](), dict[str, Tensor]()
         self.layers, self.units, self.inputs = dict[str, Kept](), dict[str, Tensor](), dict[str, Tensor]()
@@ -99,7 +99,7 @@ class Tapped(SameCalls):
 class Passes:
     """A module over its probe.
 
-    loss: (outputs, targets) → the loss of each example, (B,). buffers: by name. copies: see `Calls`.
+    loss: (outputs, targets) → the loss of each example, (B,). buffers: by name. written, copies: see `Calls`.
     """
 
     module: nn.Module
@@ -110,17 +110,17 @@ class Passes:
     loss: LossOf
     examples: int
     buffers: Mapping[str, Tensor]
+    written: Sequence[str] = ()
     copies: bool = False
-    found: "Gradients | None" = field(default=None, repr=False)
 
     def losses(self, parameters: Mapping[str, Tensor], batch: Any = None) -> Tensor:
         """The loss of each example, (1, B), by parameters (1, ...)."""
         own = {name: value[0] for name, value in parameters.items()}
-        return self._losses(own, SameCalls(self.graph, self.copies), self.inputs, self.targets).unsqueeze(0)
+        return self.one(own, self.inputs, self.targets).unsqueeze(0)
 
     def one(self, parameters: Mapping[str, Tensor], inputs: Inputs, targets: Any) -> Tensor:
         """The loss of other examples, (B,), by parameters without a run axis."""
-        return self._losses(parameters, SameCalls(self.graph, self.copies), inputs, targets)
+        return self._losses(parameters, SameCalls(self.graph, self.copies, self.written), inputs, targets)
 
     def _losses(self, parameters: Mapping[str, Tensor], mode: Calls, inputs: Inputs, targets: Any) -> Tensor:
         outputs = computed(self.module, {**self.buffers, **parameters}, copied(inputs), mode)
@@ -128,7 +128,7 @@ class Passes:
 
     def forward(self, parameters: Mapping[str, Tensor], inputs: Inputs, examples: int) -> tuple[Passed, Tapped]:
         """The values at all places, with a run axis; and layers' inputs."""
-        mode = Tapped(self.network, self.graph, self.copies, examples, taps=False)
+        mode = Tapped(self, examples, taps=False)
         own = {name: value[0].detach() for name, value in parameters.items()}
         with torch.no_grad():
             outputs = computed(self.module, {**self.buffers, **own}, copied(inputs), mode)
@@ -137,7 +137,7 @@ class Passes:
 
     def gradients(self, parameters: Mapping[str, Tensor]) -> "Gradients":
         """The gradients of each example's loss by the outputs of layers and units."""
-        mode = Tapped(self.network, self.graph, self.copies, self.examples, taps=True)
+        mode = Tapped(self, self.examples, taps=True)
         own = {name: value[0].detach() for name, value in parameters.items()}
         with torch.enable_grad():
             losses = self._losses(own, mode, self.inputs, self.targets)

@@ -123,8 +123,7 @@ def short_chunks(monkeypatch):
 def test_a_run_alone_and_resumed_is_the_same(short_chunks):
     """Also where calls end otherwise: with fewer steps, by a stop, or for an intervention."""
     runs = [
-        run(seed, "rrelu", optimizer={"lr": lr}, network={"width": 13}, **TASK)
-        for seed, lr in ((3, 1e-2), (8, 1e-3))
+        run(seed, "rrelu", optimizer={"lr": lr}, network={"width": 13}, **TASK) for seed, lr in ((3, 1e-2), (8, 1e-3))
     ]
     packed, stopped = (trained(runs, IMAGES, compiled=True, kernels=True, stops=stops) for stops in ((), (2, 1)))
     alone = trained(runs[1:], IMAGES, compiled=True, kernels=True)

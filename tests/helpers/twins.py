@@ -123,3 +123,16 @@ def same(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> None:
     assert one.keys() == other.keys()
     for name, value in one.items():
         assert torch.equal(value, other[name]), name
+
+
+class Net(nn.Module):
+    """Layers by name, and a forward pass as a function of them."""
+
+    def __init__(self, forward, **layers: nn.Module) -> None:
+        super().__init__()
+        self.call = forward
+        for name, layer in layers.items():
+            self.add_module(name, layer)
+
+    def forward(self, *x: Tensor) -> Tensor:
+        return self.call(self, *x)

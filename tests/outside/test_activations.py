@@ -9,7 +9,7 @@ from torch import nn
 from plasticity_lab.activations.activation import Site
 from plasticity_lab.component import load
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.outside import Plastic, activation
+from plasticity_lab.outside import Plastic, activation, measure
 from plasticity_lab.outside.activations import CLASSES
 from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.helpers.packs import choice, choices
@@ -96,3 +96,20 @@ def test_interventions_know_the_units_before_each_activation(name):
     assert keep.measured() == {"resets": 6}
     assert not module[2].weight.any()
     assert keep._now.model.learned_by_activation == {f"1.{key}" for key, _ in act.named_parameters()}
+
+
+def measured(act: nn.Module, names: list[str]) -> dict[str, float]:
+    torch.random.manual_seed(0)
+    module = nn.Sequential(nn.Linear(6, 8), act, nn.Linear(8, 8), act, nn.Linear(8, 3))
+    return dict(measure(module, [(torch.randn(64, 6), torch.arange(64) % 3)], names))
+
+
+def test_measurements_take_them_like_torchs():
+    """A unit of a learned activation is dormant by its size, as for any other function."""
+    columns = ["dormant_units", "dead_units", "feature_rank", "grama", "curvature", "saturated"]
+    wanted = measured(nn.LeakyReLU(0.3), columns)
+    assert measured(activation("leaky_relu", negative_slope=0.3), columns) == pytest.approx(wanted)
+    assert measured(activation("prelu", alpha_init=0.3), columns[:1]) == pytest.approx(
+        measured(nn.LeakyReLU(0.3), columns[:1])
+    )
+    assert measured(activation("rational"), ["feature_rank"])["stable_rank"] > 1

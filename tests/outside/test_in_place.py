@@ -162,6 +162,25 @@ def test_an_activation_that_is_written_out_is_refused(function):
         measure(seeded(Written, function), data(6))
 
 
+class ByHandSwish(nn.Module):
+    def forward(self, input):
+        return input * torch.sigmoid(input)
+
+
+class OfUnits(nn.Module):
+    def forward(self, x):
+        return x * torch.sigmoid(x.flip(-1))
+
+
+def test_a_submodule_that_writes_an_activation_out_is_one_if_it_is_a_function_of_single_values():
+    same(measure(seeded(mlp, ByHandSwish), data(6)), measure(seeded(mlp, nn.SiLU), data(6)))
+    found = measure(seeded(Shared, ByHandSwish()), data(6))
+    assert found.places == ["act", "act_2"]
+    module = seeded(mlp, OfUnits)
+    assert measure(module, data(6)).places == ["1", "3"], "a gate"
+    assert not any("forward" in vars(own) for own in module.modules())
+
+
 def test_a_function_behind_the_last_layer_makes_outputs_and_is_no_activation():
     class Squashed(nn.Module):
         def __init__(self) -> None:

@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-ACTIVATIONS = {
-    "relu", "relu_", "relu6", "leaky_relu", "leaky_relu_", "elu", "elu_", "selu", "selu_", "celu", "celu_", "gelu",
-    "silu", "mish", "softplus", "hardtanh", "hardtanh_", "hardswish", "hardsigmoid", "tanh", "tanh_", "sigmoid",
-    "sigmoid_", "prelu", "rrelu", "rrelu_", "threshold", "threshold_", "softsign", "logsigmoid", "hardshrink",
-    "softshrink", "tanhshrink", "glu", "sin", "sin_", "cos", "cos_", "our_activation",
-}  # fmt: skip
-"""Functions of single values, and glu. A clamp at 0 is one, too."""
-CLAMPS = {"clamp", "clamp_", "clamp_min", "clamp_min_", "clip"}
+import torch
+from torch import nn
+
+from plasticity_lab.outside.functions import PLAIN
+
+CLAMPS = {"clamp", "clip", "clamp_min", "clamp_max"}
+"""Activations if a bound is 0."""
+ACTIVATIONS = {*PLAIN, "sin", "cos"} - CLAMPS
+"""Names without a "_" at the end."""
 LAYERS = {"linear": -1, "conv1d": -2, "conv2d": -3, "conv3d": -4}
 """Function → the axis of its units, from the end."""
 NORMS = {
@@ -80,6 +81,19 @@ ORDER = {
 """The order of the arguments of layers and normalisations."""
 
 
+def order(name: str, function: Any) -> tuple[str, ...]:
+    """The names of a function's first arguments; torch.batch_norm has another order than the one in functional."""
+    if function in (torch.batch_norm, torch.instance_norm):
+        return "input", "weight", "bias", "running_mean", "running_var"
+    return ORDER[name]
+
+
+def weight_of(name: str, function: Any, args: Sequence[Any], given: Mapping[str, Any]) -> int:
+    """The id of a layer's weight; 0 if it is no parameter."""
+    weight = (dict(zip(order(name, function), args, strict=False)) | dict(given))["weight"]
+    return id(weight) if isinstance(weight, nn.Parameter) else 0
+
+
 def reading(name: str, args: Sequence[Any]) -> list[Any]:
     """The weights (O, I) that a recurrent function multiplies with its input; [] for any other function."""
     if name in CELLS:
@@ -93,6 +107,7 @@ def reading(name: str, args: Sequence[Any]) -> list[Any]:
 
 def is_activation(name: str, args: Sequence[Any], given: Mapping[str, Any]) -> bool:
     """Whether a call is an activation; a clamp is one if a bound is 0."""
+    name = name if name.startswith("_") else name.removesuffix("_")
     if name not in CLAMPS:
         return name in ACTIVATIONS
     bounds = (*args[1:], *given.values())

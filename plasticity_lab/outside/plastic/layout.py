@@ -89,7 +89,8 @@ class Layout:
     layers: by name, in the order of the forward pass. pieces, statistics: name of a parameter or a running statistic →
     its piece. of: id of a weight → its layer. modules: layer → its module. learned: names of an activation's
     parameters. outputs: the layers that no other layer reads. loose: names of parameters of two or more dimensions in
-    no layer. compares: layers that compute queries and keys.
+    no layer. parts: name of some inputs of a layer → the layer, and the first and last + 1 row of its weight. compares:
+    layers that compute queries and keys.
     """
 
     layers: dict[str, Any] = field(default_factory=dict)
@@ -100,6 +101,7 @@ class Layout:
     learned: set[str] = field(default_factory=set)
     outputs: list[str] = field(default_factory=list)
     loose: list[str] = field(default_factory=list)
+    parts: dict[str, tuple[str, int, int]] = field(default_factory=dict)
     compares: tuple[str, ...] = ()
 
     @property

@@ -20,6 +20,7 @@ from plasticity_lab.outside.plastic.pieces import Copies, Piece, unstacked
 from plasticity_lab.outside.plastic.units import Places
 from plasticity_lab.outside.plastic.watch import Watch
 from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.stacking.linear import StackedLinear
 
 Init = str | Callable[[nn.Module, str], None]
 """A laboratory's choice of first weights, or a function that gives a copy of a module, with that name, new ones."""
@@ -31,6 +32,23 @@ class Given(NamedTuple):
 
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
+
+
+class PartedDesign(Design):
+    """A design with layers of some inputs of others, which are not among its layers.  parts: by name."""
+
+    parts: Mapping[str, Layer]
+
+    def layer(self, name: str) -> Layer:
+        """The layer, or the part of one, with that name."""
+        return self.parts[name] if name in self.parts else super().layer(name)
+
+
+def _parts(layout: Layout) -> dict[str, Any]:
+    return {
+        name: StackedLinear(name, behind - first, layout.layers[layer].outputs)
+        for name, (layer, first, behind) in layout.parts.items()
+    }
 
 
 class OutsideModel:
@@ -51,7 +69,8 @@ class OutsideModel:
         self._overwritten, self._init, self._gain = overwritten, init, gain
         self.birth: dict[str, Tensor] = {}
         layers = cast(Sequence[Layer], list(layout.layers.values()))
-        self.design = Design(layers, places.units, {name: name for name in layout.outputs})
+        self.design = PartedDesign(layers, places.units, {name: name for name in layout.outputs})
+        object.__setattr__(self.design, "parts", _parts(layout))
         self.network = SimpleNamespace(compares=layout.compares, change=None)
         self.activation = SimpleNamespace(expansion=places.expansion)
         self.learned_by_activation = frozenset(layout.learned)

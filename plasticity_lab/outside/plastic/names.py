@@ -40,8 +40,8 @@ REFUSED = {
     ),
 }
 RESET_UNITS = {"redo", "continual_backprop", "snr", "ccbp"}
-OF_UNITS = {*RESET_UNITS, "feature_norm", "infer"}
-"""Some that read activations of places."""
+OF_FEATURES = {"feature_norm", "infer"}
+"""Some that read the values before the output layers."""
 OF_LAYERS = {
     "l2", "spectral", "parseval", "shrink_and_perturb", "fire", "weight_clipping", "reset_layers", "nap",
     "selective_reinit", "dash", "fresh_each_task",

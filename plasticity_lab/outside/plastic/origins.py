@@ -35,6 +35,11 @@ class Produced:
     groups: int = 1
     norm: Normed | None = None
     shared: bool = False
+    reason: str = ""
+
+    def refuse(self, reason: str) -> None:
+        """Keeps the first reason."""
+        self.reason = self.reason or reason
 
 
 @dataclass(eq=False)
@@ -43,7 +48,8 @@ class Activated:
 
     of: the layer before it; None: no known one. number: position among all calls of activations of the pass. function:
     its name. axis: the units' axis, from the front. passed: number of values passed on. is_sum: whether its input is a
-    sum, or its values enter one. outgoing: the weights that read its values. reason: why its units cannot be reset; ""
+    sum, or its values enter one. outgoing: the weights that read its values, each with
+    the first and the last + 1 of its inputs that are values of the place. reason: why its units cannot be reset; ""
     if they can.
     """
 
@@ -53,7 +59,7 @@ class Activated:
     axis: int
     passed: int
     is_sum: bool = False
-    outgoing: list[Tensor] = field(default_factory=list)
+    outgoing: list[tuple[Tensor, int, int]] = field(default_factory=list)
     reason: str = ""
 
     def refuse(self, reason: str) -> None:
@@ -70,14 +76,14 @@ class Origin:
 
     sources: source → the number of its unit or value at each element, −1 elsewhere; in the tensor's shape, mostly an
     expanded view. mixed: the sources that the tensor holds in a sum with something else. behind: ids of weights; their
-    layers have values in the tensor, through any function but another layer. through: activation → a function of
-    unknown structure between it and the tensor. read: number of functions that read the tensor.
+    layers have values in the tensor, through any function but another layer. through: source → a function of unknown
+    structure between it and the tensor. read: number of functions that read the tensor.
     """
 
     sources: dict[Source, Tensor] = field(default_factory=dict)
     mixed: set[Source] = field(default_factory=set)
     behind: set[int] = field(default_factory=set)
-    through: dict[Activated, str] = field(default_factory=dict)
+    through: dict[Source, str] = field(default_factory=dict)
     read: int = 0
 
     @property
@@ -109,6 +115,19 @@ def axis_of(labels: Tensor) -> int | None:
         if own is not None and torch.equal(own, torch.arange(len(own))):
             return axis
     return None
+
+
+def block(labels: Tensor, axis: int, count: int) -> tuple[int, int] | None:
+    """The first and the last + 1 place of labels of 0, 1, … count − 1 along an axis, each equally often, in this order.
+
+    None if they are apart, or in another order.
+    """
+    own = along(labels, axis)
+    places = [] if own is None else (own >= 0).nonzero().flatten().tolist()
+    if own is None or not places or len(places) % count or places[-1] - places[0] + 1 != len(places):
+        return None
+    wanted = torch.arange(count).repeat_interleave(len(places) // count)
+    return (places[0], places[-1] + 1) if torch.equal(own[places], wanted) else None
 
 
 def along(labels: Tensor, axis: int) -> Tensor | None:

@@ -92,8 +92,8 @@ class Passes:
             )
         if self._differs:
             raise InputError(
-                "The forward pass calls other activations than the first one that was watched, so that its units are "
-                "unknown; choose an intervention that reads no units, or watch one part by `with keep.watch():`."
+                "The forward pass calls other layers or activations than the first one that was watched, so its units "
+                "are unknown; choose an intervention that reads no units, or watch one part by `with keep.watch():`."
             )
         return self.hidden
 
@@ -135,7 +135,7 @@ class Passes:
             for hook in () if self._reads else self._hooks:
                 hook.remove()
             self._traced(mode)
-        self._differs = self.trace is not None and mode.names != self.trace.names
+        self._differs = self.trace is not None and mode.calls != self.trace.calls
         self.given, self.outputs = given, made
         self.hidden = list(mode.hidden) if self._reads else None
         mode.hidden.clear()

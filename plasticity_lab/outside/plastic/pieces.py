@@ -89,23 +89,32 @@ class Copies(Mapping[str, Tensor]):
     """Stacks of tensors, each copied when it is first read; `write` copies back those that were changed in place.
 
     of: a parameter → the tensor to stack, like it; None: zeros, which are not written. zeros: names of biases that the
-    module lacks: they read as zeros, but are not members.
+    module lacks: they read as zeros, but are not members. parts: name of a layer's part → the layer and the rows of its
+    weight; these are views, members, and not among the names.
     """
 
     def __init__(
-        self, pieces: Pieces, of: Callable[[Tensor], Tensor | None], zeros: Mapping[str, int] | None = None
+        self,
+        pieces: Pieces,
+        of: Callable[[Tensor], Tensor | None],
+        zeros: Mapping[str, int] | None = None,
+        parts: Mapping[str, tuple[str, int, int]] | None = None,
     ) -> None:
-        self._pieces, self._of, self._zeros = pieces, of, zeros or {}
+        self._pieces, self._of, self._zeros, self._parts = pieces, of, zeros or {}, parts or {}
         self._made: dict[str, tuple[Tensor, int]] = {}
 
     def __getitem__(self, name: str) -> Tensor:
+        part = name.removesuffix(".weight")
+        if part in self._parts:
+            layer, first, behind = self._parts[part]
+            return self[f"{layer}.weight"][:, first:behind]
         if name not in self._made:
             stack = self._absent(name) if name not in self._pieces else self._stacked(self._pieces[name])
             self._made[name] = stack, stack._version
         return self._made[name][0]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._pieces
+        return name in self._pieces or (str(name).endswith(".weight") and str(name)[: -len(".weight")] in self._parts)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._pieces)

@@ -81,7 +81,8 @@ class Plastic:
         self._loaded: Mapping[str, Any] | None = None
         self._situation: Situation | None = None
         self._heads: Heads | None = None
-        self._reads = own.watches_units or own.watches_outputs
+        self._resets = self.settings.keys() & names.RESET_UNITS
+        self._reads = own.watches_units or own.watches_outputs or bool(self._resets)
         self._passes = Passes(self.model, self._begin, self._reads)
         for each in self._optimizers if own.needs_step or own.needs_before else ():
             each.register_step_pre_hook(lambda *_: self._remember())
@@ -108,6 +109,8 @@ class Plastic:
         loss: the loss of each example, and second: the inputs of a second batch, for `c_chain`.
         """
         now = self._now
+        if type(self.intervention).penalty is Intervention.penalty:
+            return torch.zeros((), device=now.device)
         parameters = Live(now.model.layout.pieces, now.model.layout.zeros)
         more = self._watched(loss, second) if self.intervention.watches_outputs else {}
         with torch.autocast(now.device.type, enabled=False), self._passes.paused():
@@ -126,7 +129,7 @@ class Plastic:
         if self._heads is not None:
             self._heads.step(self._group)
         more: dict[str, Any] = {"before": self._before, "noted": self._noted}
-        if own.watches_units:
+        if own.watches_units or self._resets:
             more["hidden"] = now.model.hidden([each.detach() for each in self._passes.last()])
         if own.needs_step:
             more["step"] = {name: value - self._before[name] for name, value in now.network().items()}
@@ -210,13 +213,15 @@ class Plastic:
         """Makes the situation from the first pass."""
         layout = layout_of(self.model, trace, set(self._trained))
         parameters = {id(value): name for name, value in self.model.named_parameters()}
-        places = places_of(trace, layout, self._leave, parameters)
+        places = places_of(trace, layout, self._leave, parameters, parted=bool(self._resets))
         checks.check_layers(self.settings, layout)
-        for name in self.settings.keys() & names.RESET_UNITS:
+        if layout.parts and self.settings.keys() & names.OF_FEATURES:
+            raise InputError(f"{self}: a layer joins features with other values; make a Plastic for each of them.")
+        for name in self._resets:
             places.check(name)
         for each in _members(self.intervention):
             if isinstance(each, NormalizeAndProject):
-                checks.check_norms(each, layout, places, trace.names)
+                checks.check_norms(each, layout, places, [each for each in trace.calls if isinstance(each, str)])
         model = OutsideModel(self.model, layout, places, trace.overwritten, self._init, self._gain)
         model.birth = self._birth
         self._situation = Situation(self.intervention, model, self._trained, self._seed)

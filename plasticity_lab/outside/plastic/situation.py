@@ -58,7 +58,8 @@ class Situation:
 
     def after_step(self, **more: Any) -> None:
         """The work after an optimizer's step."""
-        self._act(self.intervention.after_step, gradients=self.copies(_gradient), **more)
+        if type(self.intervention).after_step is not Intervention.after_step:
+            self._act(self.intervention.after_step, gradients=self.copies(_gradient), **more)
         self.updates += 1
 
     def every_n_updates(self) -> None:
@@ -78,7 +79,8 @@ class Situation:
 
     def copies(self, of: Callable[[Tensor], Tensor | None]) -> Copies:
         """Stacks of tensors that belong to the parameters."""
-        return Copies(self.model.layout.pieces, of, self.model.layout.zeros)
+        layout = self.model.layout
+        return Copies(layout.pieces, of, layout.zeros, layout.parts)
 
     def network(self) -> dict[str, Tensor]:
         """Copies of the parameters and the running statistics."""

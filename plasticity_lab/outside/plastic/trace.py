@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from plasticity_lab.outside.plastic import functions
 from plasticity_lab.outside.plastic.moves import Call, alike, moved_labels, tensors_in
-from plasticity_lab.outside.plastic.origins import Activated, Normed, Origin, Produced, Source, along, axis_of, numbered
+from plasticity_lab.outside.plastic.origins import Activated, Normed, Origin, Produced, Source, axis_of, block, numbered
 
 
 class Trace(TorchFunctionMode):
@@ -24,8 +24,9 @@ class Trace(TorchFunctionMode):
     constants: ids of the module's parameters and buffers. inputs: the arguments of the pass, if they are known. After
     it:
     layers: the outputs of layers, in the order of the calls. places: the activations. hidden: a copy of the output of
-    each call of an activation; names: the function of each; overwritten: the calls with outputs that were changed
-    afterwards. norms: the calls of normalisations. calls: id of a parameter → number of functions that read it.
+    each call of an activation; overwritten: the calls with outputs that were changed afterwards. norms: the calls of
+    normalisations. calls: activations' names and layers' weights, as in `Watch`. reads: id of a parameter → number of
+    functions that read it.
     read_on: ids of weights of layers that other layers read. unfollowed: a function that torch does not announce, with
     values in the pass, such as an autograd.Function; "" without one.
     """
@@ -34,11 +35,11 @@ class Trace(TorchFunctionMode):
         super().__init__()
         self._constants, self._inputs = constants, {id(each): each for each in tensors_in(inputs)}
         self.unfollowed = ""
-        self._origins: dict[int, tuple[Tensor, Origin]] = {}
+        self._origins: dict[int, tuple[Tensor, Origin, int]] = {}
         self._watched: list[tuple[Tensor, int]] = []
         self.layers, self.places, self.norms = list[Produced](), list[Activated](), list[Normed]()
-        self.hidden, self.names, self.overwritten = list[Tensor](), list[str](), set[int]()
-        self.calls, self.read_on = Counter[int](), set[int]()
+        self.hidden, self.calls, self.overwritten = list[Tensor](), list[str | int](), set[int]()
+        self.reads, self.read_on = Counter[int](), set[int]()
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
@@ -61,14 +62,14 @@ class Trace(TorchFunctionMode):
         if origins is None:
             origins = [self._unknown(name, before, tensors) for _ in results]
         for each, origin in zip(results, origins, strict=True):
-            self._origins[id(each)] = each, origin
+            self._origins[id(each)] = each, origin, each._version
         return made
 
     def finish(self, outputs: Any = None) -> None:
         """Ends the trace.  outputs: the results of the pass, if they are known."""
         for each in tensors_in(outputs):
-            for place, function in self._origin(each).through.items():
-                place.refuse(f"its values reach the outputs through {function}")
+            for source, function in self._origin(each).through.items():
+                source.refuse(f"its values reach the outputs through {function}")
         for place in self.places:
             if place.of is not None and place.of.shared:
                 place.is_sum = True
@@ -79,12 +80,17 @@ class Trace(TorchFunctionMode):
         self._watched.clear()
 
     def _origin(self, tensor: Tensor) -> Origin:
-        return self._origins[id(tensor)][1] if id(tensor) in self._origins else Origin()
+        if id(tensor) not in self._origins:
+            return Origin()
+        _, origin, version = self._origins[id(tensor)]
+        if tensor._version != version and origin.sources:
+            self.unfollowed = "a change in place"
+        return origin
 
     def _count(self, tensor: Tensor, origin: Origin) -> None:
         """Counts a function that reads a tensor."""
         if isinstance(tensor, nn.Parameter):
-            self.calls[id(tensor)] += 1
+            self.reads[id(tensor)] += 1
         origin.read += 1
         if origin.read > 1:
             for produced in origin.produced:
@@ -117,17 +123,18 @@ class Trace(TorchFunctionMode):
         """Refuses units with values in another argument than the first one, such as the state of an LSTM."""
         first = {id(each) for each in tensors_in(call.first)}
         for key, origin in call.before.items():
-            for place in (*origin.activated, *origin.through) if key not in first else ():
-                place.refuse(f"its values enter a function ({call.name}) otherwise than as its input")
+            for source in (*origin.sources, *origin.through) if key not in first else ():
+                source.refuse(f"its values enter a function ({call.name}) otherwise than as its input")
             for produced in origin.produced if key not in first else ():
                 produced.shared = True
 
     def _layer(self, call: Call) -> Origin:
-        named = call.named(*functions.ORDER[call.name])
+        named = call.named(*functions.order(call.name, call.function))
         weight, axis = named["weight"], functions.LAYERS[call.name]
         own = weight if isinstance(weight, nn.Parameter) else None
         self._read_by(call.before[id(named["input"])], own, axis)
         produced = Produced(own, named.get("bias"), weight.shape[0], named.get("groups", 1))
+        self.calls.append(0 if own is None else id(own))
         self.layers.append(produced)
         return Origin({produced: numbered(call.made.shape, axis)}, behind={id(weight)})
 
@@ -136,27 +143,25 @@ class Trace(TorchFunctionMode):
         for place in origin.activated:
             if place in origin.mixed:
                 continue
-            taken = along(origin.sources[place], axis)
-            if taken is None or len(taken) % place.passed or not torch.equal(
-                taken, torch.arange(place.passed).repeat_interleave(len(taken) // place.passed)
-            ):  # fmt: skip
-                place.refuse("its values are joined with others, or change their order, before a layer reads them")
+            read = block(origin.sources[place], axis, place.passed)
+            if read is None:
+                place.refuse("its values are in another order, or apart, before a layer reads them")
             elif weight is None:
                 place.refuse("a layer that reads its values computes its weight at each call (weight_norm, pruning)")
             else:
-                place.outgoing.append(weight)
+                place.outgoing.append((weight, *read))
         self._read_by_layer(origin)
 
     def _read_by_layer(self, origin: Origin) -> None:
         self.read_on |= origin.behind
-        for place, function in origin.through.items():
-            place.refuse(f"its values reach a layer through {function}")
+        for source, function in origin.through.items():
+            source.refuse(f"its values reach a layer through {function}")
 
     def _activation(self, name: str, origin: Origin, made: Tensor) -> Origin:
         number = len(self.hidden)
         self.hidden.append(made.clone())
         self._watched.append((made, made._version))
-        self.names.append(name)
+        self.calls.append(name)
         if not origin.sources:
             return origin.like({})
         if origin.activated and not origin.mixed and alike(origin, made):  # a function of an activation's values
@@ -176,7 +181,7 @@ class Trace(TorchFunctionMode):
 
     def _norm(self, call: Call, origin: Origin) -> Origin:
         kind = functions.NORMS[call.name]
-        named = call.named(*functions.ORDER[call.name])
+        named = call.named(*functions.order(call.name, call.function))
         norm = Normed(kind, named.get("weight"), named.get("bias"), named.get("running_mean"), named.get("running_var"))
         self.norms.append(norm)
         if len(origin.produced) == 1 and len(origin.sources) == 1 and not origin.mixed:
@@ -240,7 +245,7 @@ class Trace(TorchFunctionMode):
         origin = Origin()
         for each in before.values():
             origin.behind |= each.behind
-            origin.through |= each.through | dict.fromkeys(each.activated, f"a function ({name})")
+            origin.through |= each.through | dict.fromkeys(each.sources, f"a function ({name})")
             for produced in each.produced:
                 produced.shared = True
         if any(isinstance(each, nn.Parameter) and each.dim() > 1 for each in tensors.values()):  # such as an LSTM

@@ -53,9 +53,11 @@ class Places:
             )
 
 
-def places_of(trace: Trace, layout: Layout, leave: Collection[str], names: Mapping[int, str]) -> Places:
+def places_of(
+    trace: Trace, layout: Layout, leave: Collection[str], names: Mapping[int, str], parted: bool = True
+) -> Places:
     """The places of a traced module.  leave: names of modules and places that are left alone. names: id of a parameter
-    → its name.
+    → its name. parted: whether a layer that joins values counts with each place's inputs alone.
 
     Raises InputError if activations pass on different numbers of values for each unit.
     """
@@ -74,8 +76,13 @@ def places_of(trace: Trace, layout: Layout, leave: Collection[str], names: Mappi
         if layer is None or place.of is None:
             continue
         expansions.add(Fraction(place.passed, place.of.units))
-        found.units.append(_unit(name, layer, place, trace.hidden[place.number], layout, left or bool(why)))
+        found.units.append(_unit(name, layer, place, trace.hidden[place.number], layout, left or bool(why), parted))
         found.calls[name], found.axes[name] = place.number, place.axis
+    placed = {id(place.of) for place in trace.places}
+    for produced in trace.layers:
+        layer = None if produced.weight is None else layout.of.get(id(produced.weight))
+        if layer is not None and produced.reason and id(produced) not in placed:
+            found.alone.setdefault(layer, produced.reason)
     if len(expansions) > 1:
         numbers = " and ".join(str(each) for each in sorted(expansions))
         raise InputError(f"The activations pass on {numbers} values for each unit; they must pass on the same number.")
@@ -104,17 +111,30 @@ def _objection(place: Activated, trace: Trace, layout: Layout) -> str:
     """The reason why the units of a place cannot be reset; "" if they can."""
     if place.reason or place.of is None or place.of.weight is None:
         return place.reason or "no linear layer or convolution is known before it"
-    for weight in (place.of.weight, *place.outgoing):
+    for weight in (place.of.weight, *(weight for weight, *_ in place.outgoing)):
         if id(weight) not in layout.of:
             return "a layer that reads its values is not trained here"
-        if trace.calls[id(weight)] > 1:
+        if trace.reads[id(weight)] > 1:
             return f"the weight of {layout.of[id(weight)]} is used more than once in a forward pass"
     return ""
 
 
-def _unit(name: str, layer: str, place: Activated, h: Tensor, layout: Layout, left: bool) -> Unit:
+def _unit(name: str, layer: str, place: Activated, h: Tensor, layout: Layout, left: bool, parted: bool) -> Unit:
     assert place.of is not None
-    outgoing = tuple(dict.fromkeys(layout.of[id(weight)] for weight in place.outgoing if id(weight) in layout.of))
+    outgoing = tuple(
+        dict.fromkeys(_reader(layout, parted, *each) for each in place.outgoing if id(each[0]) in layout.of)
+    )
     rest = h.movedim(place.axis, min(1, h.dim() - 1)).shape[2:]
     kind: Literal["unit", "channel"] = "channel" if rest and place.axis == 1 else "unit"
     return Unit(name, (place.of.units, *rest), layer, outgoing, kind, is_sum=place.is_sum or left)
+
+
+def _reader(layout: Layout, parted: bool, weight: Tensor, first: int, behind: int) -> str:
+    """The name of a layer that reads some inputs, or of these inputs if it has others, too."""
+    layer, pixels = layout.of[id(weight)], weight[0, 0].numel()
+    inputs = layout.pieces[f"{layer}.weight"].groups * weight.shape[1]
+    if (first, behind) == (0, inputs) or not parted:
+        return layer
+    name = f"{layer}[{first}:{behind}]"
+    layout.parts[name] = layer, first * pixels, behind * pixels
+    return name

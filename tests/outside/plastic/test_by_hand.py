@@ -6,19 +6,7 @@ from torch import Tensor, nn
 from torch.nn.functional import glu, leaky_relu, relu
 
 from plasticity_lab.outside import Plastic
-
-
-class Net(nn.Module):
-    """Layers by name, and a forward pass as a function of them."""
-
-    def __init__(self, forward, **layers: nn.Module) -> None:
-        super().__init__()
-        self.call = forward
-        for name, layer in layers.items():
-            self.add_module(name, layer)
-
-    def forward(self, *x: Tensor) -> Tensor:
-        return self.call(self, *x)
+from tests.helpers.twins import Net
 
 
 def silenced(layer: nn.Module, unit: int) -> None:
@@ -33,7 +21,7 @@ def silenced(layer: nn.Module, unit: int) -> None:
 def reset(module: nn.Module, *x: Tensor, of=torch.optim.Adam, name: str = "redo", **more) -> dict[str, Tensor]:
     """One step of SGD with lr 0, all moments 1, and a reset of units that gave nothing → which entries changed."""
     optimizer = of(module.parameters(), lr=1e-30)
-    keep = Plastic(module, optimizer, name, **{"every": 1, "average": 1, "strength": 0.0} | more)
+    keep = Plastic(module, optimizer, name, **_given({"every": 1, "average": 1, "strength": 0.0} | more))
     module(*x).sum().backward()
     optimizer.step()
     for state in optimizer.state.values():
@@ -49,6 +37,11 @@ def reset(module: nn.Module, *x: Tensor, of=torch.optim.Adam, name: str = "redo"
             if isinstance(moment, Tensor) and moment.dim():
                 found[f"{kind} {key}"] = moment == 0
     return found
+
+
+def _given(settings: dict) -> dict:
+    """The settings that are not None."""
+    return {key: value for key, value in settings.items() if value is not None}
 
 
 def ones(*shape: int, at) -> Tensor:
@@ -212,3 +205,36 @@ def test_activity_is_kept_if_a_later_function_overwrites_it(shown):
         module(torch.ones(2, 1)).sum().backward()
         keep.step()
         assert keep.state_dict()["state"]["dense.size"].tolist() == [[1, pytest.approx(0.1), 1]]
+
+
+@pytest.mark.parametrize("name", ["redo", "continual_backprop"])
+def test_a_layer_that_joins_places_loses_the_inputs_of_a_unit_alone(name):
+    """Inputs 0 to 2 are the network's, 3 to 6 the units of a, 7 to 11 the units of b."""
+    layers = {"a": nn.Linear(3, 4), "b": nn.Linear(3, 5), "c": nn.Linear(12, 4), "out": nn.Linear(4, 2)}
+    module = Net(lambda m, x: m.out(relu(m.c(torch.cat([x, relu(m.a(x)), relu(m.b(x))], 1)))), **layers)
+    silenced(module.a, 1)
+    silenced(module.b, 4)
+    silenced(module.c, 2)
+    more = {"redo": {}, "continual_backprop": {"average": None, "strength": 0.25, "maturity": 0}}[name]
+    found = reset(module, torch.rand(3, 3), name=name, **more)
+    assert torch.equal(found["c.weight"][[0, 1, 3]], ones(3, 12, at=(slice(None), [4, 11])))
+    assert torch.equal(found["exp_avg c.weight"], ones(4, 12, at=(slice(None), [4, 11])) | ones(4, 12, at=2))
+    assert torch.equal(found["a.weight"], ones(4, 3, at=1))
+    assert torch.equal(found["b.weight"], ones(5, 3, at=4))
+    assert torch.equal(found["out.weight"], ones(2, 4, at=(slice(None), 2)))
+    assert module.c.weight[2, 4] == module.c.weight[2, 11] == 0  # fresh, but cut off
+    assert module.c.weight[2, :4].all()
+
+
+def test_branches_of_an_inception_block_are_cut_off_at_their_channels():
+    """Channels 0 and 1 of the joined map are a's, 2 to 4 b's; the dense layer reads four pixels of each."""
+    layers = {"a": nn.Conv2d(1, 2, 1), "b": nn.Conv2d(1, 3, 3, padding=1), "mix": nn.Conv2d(5, 2, 3)}
+    layers |= {"out": nn.Linear(8, 2)}
+    act = nn.ReLU(inplace=True)
+    module = Net(lambda m, x: m.out(act(m.mix(torch.cat([act(m.a(x)), act(m.b(x))], 1))).flatten(1)), **layers)
+    for layer, unit in ((module.a, 0), (module.b, 1), (module.mix, 1)):
+        silenced(layer, unit)
+    found = reset(module, torch.rand(3, 1, 4, 4))
+    assert torch.equal(found["mix.weight"][0], ones(5, 3, 3, at=[0, 3]))
+    assert torch.equal(found["out.weight"], ones(2, 8, at=(slice(None), slice(4, 8))))
+    assert module.keep.places == ["a", "b", "mix"]

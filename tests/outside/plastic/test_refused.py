@@ -10,7 +10,7 @@ from plasticity_lab.errors import ConfigError, InputError
 from plasticity_lab.outside import Plastic
 from plasticity_lab.outside.plastic import names
 from tests.helpers.packs import choice, choices
-from tests.outside.plastic.test_by_hand import Net
+from tests.helpers.twins import Net
 
 X = torch.rand(4, 3)
 LAYERS = {"first": (3, 4), "second": (4, 4), "out": (4, 2)}
@@ -146,12 +146,39 @@ def test_calls_in_a_wrong_order_are_refused():
         keep.penalty()
 
 
-def test_a_pass_with_other_activations_is_refused():
-    keep = made(lambda m, x: m.out(relu(m.second(relu(m.first(x)) if len(x) == 4 else m.first(x)))))
+@pytest.mark.parametrize("name", ["redo", "ccbp"])
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda m, x: m.out(relu(m.second(relu(m.first(x)) if len(x) == 4 else m.first(x)))),
+        lambda m, x: m.out(relu((m.first if len(x) == 4 else m.other)(x))),
+        lambda m, x: (m.out if len(x) == 4 else m.second)(relu(m.first(x))),
+    ],
+)
+def test_a_forward_pass_that_branches_is_refused_at_the_other_branch(name, forward):
+    """Another activation, the same after another layer, or the same before another layer."""
+    layers = {layer: nn.Linear(*sizes) for layer, sizes in LAYERS.items()}
+    keep = watched(Net(forward, other=nn.Linear(3, 4), **layers), name)
     step(keep)
     keep.model(torch.rand(8, 3)).sum().backward()
-    with pytest.raises(InputError, match="other activations"):
+    with pytest.raises(InputError, match="other layers or activations"):
         keep.step()
+
+
+def test_layers_without_a_known_activation_are_listed():
+    keep = made(lambda m, x: m.out(torch.maximum(z := m.second(relu(m.first(x))), 0 * z)))
+    assert keep.places == ["first"]
+    assert "maximum" in keep.left_alone["second"]
+
+
+def test_a_change_in_place_that_is_not_followed_is_refused():
+    def forward(m, x):
+        h = relu(m.first(x))
+        h.view(-1)[:2] = 0
+        return m.out(h)
+
+    with pytest.raises(InputError, match="in place"):
+        made(forward)
 
 
 def test_parameters_that_no_optimizer_has_and_parameters_in_float64_are_refused():

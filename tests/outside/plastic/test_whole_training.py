@@ -123,6 +123,7 @@ def order(count: int) -> torch.Tensor:
     return torch.randint(count, (STEPS, BATCH), generator=torch.Generator().manual_seed(0))
 
 
+@pytest.mark.walk(12)
 @pytest.mark.parametrize(("kind", "name", "pair"), CASES)
 def test_a_module_and_the_laboratorys_network_end_with_the_same_weights(kind, name, pair):
     module, model = twins(kind)
