@@ -77,7 +77,7 @@ def _reason(pack: Pack, runs: Mapping[str, Run], resources: Resources, settings:
 
 
 def _steps_a_call(packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: CostOf) -> str:
-    """The number of packs for which each call of our kernels takes one step, for each choice that is the reason."""
+    """The packs that take one step in each call of our kernels, counted by the choice that is the reason."""
     by_kernels = [pack for pack in packs if pack.kernels]
     singly = Counter[str]()
     for pack in by_kernels:

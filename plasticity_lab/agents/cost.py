@@ -37,7 +37,7 @@ class Cost:
     graphs: number of graphs compiled for it.
     kernels: whether our own kernels compute its updates, on a CPU.
     kernel_parts: the parts of the kernels that an update calls, if kernels compute it.
-    hindrance: the config group for which kernels take one step in each call; None if a call takes many steps.
+    hindrance: the config group that makes each call of the kernels take one step; None if a call takes many.
     bulk_bytes: bytes of the learner's `bulk` when full. They are included in the memory of the device or host that
         holds them.
     statistics: bytes of each tensor that `Agent.statistics` stores for a run.

@@ -48,7 +48,7 @@ def kernel_of(parts: Parts, model: Model, clipped: bool) -> str | None:
 
 
 def hindrance(parts: Parts, model: Model, clipped: bool) -> str | None:
-    """The config group for which each call takes one step; None if a call takes many.
+    """The config group that makes each call take one step; None if a call takes many.
 
     clipped: whether gradients are clipped.
     """

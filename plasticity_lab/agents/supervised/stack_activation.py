@@ -1,4 +1,4 @@
-"""The activations of `kernels/stack_activation.h`, with which our kernels take many steps in one call.
+"""The activations of `kernels/stack_activation.h`. With them our kernels take many steps in one call.
 
 Legend: K runs, N settings.
 """
