@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from analysis.figures.drawing import Asked, Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, headline_groups
+from analysis.statistics.usual_range import deviations_for
 from analysis.tables.table import Metrics
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Column
@@ -17,8 +18,8 @@ from plasticity_lab.records.measures import Column
 if TYPE_CHECKING:
     import polars as pl
 
-FIRST, DEVIATIONS = 10, 3.0
-"""The number of tasks that define a measure's usual range, and its half-width in their standard deviations."""
+FIRST, FALSE_ALARMS = 10, 0.05
+"""The number of tasks that define a measure's usual range, and the chance that plain noise leaves it in a later task."""
 Left = Mapping[str, int | None]
 """Column → the first task (counted from 1) when it is outside its range; None if it never is."""
 
@@ -40,8 +41,9 @@ def early_warning(asked: Asked) -> Drawing:
             f"No measure of a finished run leaves the range of its first {FIRST} tasks, or no run has more tasks."
         )
     said = (
-        f"The first task after which a measure's mean over seeds is more than {DEVIATIONS:g} standard deviations from "
-        f"its mean over the first {FIRST} tasks; the standard deviation is over these {FIRST} means."
+        f"The first task after which a measure's mean over seeds leaves its usual range. The range is its mean over the "
+        f"first {FIRST} tasks and a number of standard deviations of these {FIRST} means; plain noise leaves it in "
+        f"{FALSE_ALARMS:.0%} of the cases."
     )
     return Drawing("early_warning", "What moves first", panels, [*caption(found, asked.rows, said), *never])
 
@@ -88,7 +90,7 @@ def _left(means: "pl.Series") -> int | None:
     first = values[:FIRST]
     if len(values) <= FIRST or not all(isfinite(value) for value in first):
         return None
-    usual, room = fmean(first), DEVIATIONS * stdev(first)
+    usual, room = fmean(first), deviations_for(FALSE_ALARMS, FIRST, len(values) - FIRST) * stdev(first)
     return next((at for at, value in enumerate(values, 1) if at > FIRST and abs(value - usual) > room), None)
 
 

@@ -20,8 +20,8 @@ PASSES, COLUMNS = 2.5, 3
 def cost_of(parts: Parts, model: Model, images: ImageSet, clipped: bool = False, score: str = SCORE) -> Cost:
     """Steps, operations and bytes of one run.
 
-    clipped: whether gradients are clipped. score: the part of the kernels that evaluates held-out images if a call takes
-        many steps.
+    clipped: whether gradients are clipped. score: the part of the kernels that evaluates held-out images, if a call
+        takes many steps.
     """
     kernels = of_kernels(parts, [model], clipped)
     kernels["hindrance"] = hindrance(parts, model, clipped)
