@@ -6,8 +6,16 @@ print(measure(model, loader)["dormant_units"])
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:  # for editors and type checkers; otherwise a name is imported when it is first used
+    from plasticity_lab.outside.activations import activation
+    from plasticity_lab.outside.assays import assay
+    from plasticity_lab.outside.measurement import measure
+    from plasticity_lab.outside.optimizers import optimizer
+    from plasticity_lab.outside.plastic.plastic import Plastic
+
+__all__ = ["Plastic", "activation", "assay", "measure", "optimizer"]
 PLACES = {
     "activation": "activations",
     "assay": "assays",

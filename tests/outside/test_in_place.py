@@ -215,6 +215,25 @@ class Changing(nn.Module):
         return self.fc3(self.act2(self.fc2(self.act1(self.fc1(x - 0.5)) * 1) * 2) + 1)
 
 
+class ThroughAView(nn.Module):
+    """Activations that write into a view of a layer's output."""
+
+    def __init__(self, act) -> None:
+        super().__init__()
+        self.fc1, self.fc2, self.fc3 = nn.Linear(6, 9), nn.Linear(9, 8), nn.Linear(8, 3)
+
+    def forward(self, x):
+        z = self.fc1(x)
+        functional.elu_(z.view(-1, 9))
+        g = self.fc2(z)
+        functional.elu(g.view(len(x), 2, 4), inplace=True)
+        return self.fc3(g)
+
+
+def test_an_activation_that_writes_into_a_view_is_measured_at_its_place():
+    same(measure(seeded(ThroughAView, None), data(6)), measure(seeded(mlp, nn.ELU), data(6)))
+
+
 def test_what_a_forward_pass_changes_in_place_is_measured_as_it_was_before():
     batches = data(6)
     x = batches.dataset.tensors[0].clone()

@@ -61,6 +61,15 @@ def check_layers(chosen: Collection[str], layout: Layout) -> None:
                 raise InputError(f"{name} cannot treat {layer}, which {why}; leave it alone by leave=['{layer}'].")
 
 
+def check_leave(leave: Collection[str], module: nn.Module, places: Places) -> None:
+    """Raises InputError for a name that nothing has."""
+    known = {name for name, _ in (*module.named_modules(), *module.named_parameters())} | places.alone.keys()
+    parts = {name.rpartition(".")[0] for name, _ in module.named_parameters()}
+    for name in leave:
+        if name not in known | parts:
+            raise InputError(f"leave names '{name}', and no module, parameter or place has this name.")
+
+
 def check_norms(nap: NormalizeAndProject, layout: Layout, places: Places, functions: Collection[str]) -> None:
     """Raises InputError unless each activation follows a normalisation, and is homogeneous if that is needed.
 

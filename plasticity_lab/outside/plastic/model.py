@@ -68,10 +68,13 @@ class OutsideModel:
         self.module, self.layout, self.places = module, layout, places
         self._overwritten, self._init, self._gain = overwritten, init, gain
         self.birth: dict[str, Tensor] = {}
-        layers = cast(Sequence[Layer], list(layout.layers.values()))
-        self.design = PartedDesign(layers, places.units, {name: name for name in layout.outputs})
+        inner = [layer for name, layer in layout.layers.items() if name not in layout.outputs]
+        layers = cast(Sequence[Layer], [*inner, *(layout.layers[name] for name in layout.outputs)])
+        outputs = {name: name for name in layout.outputs}
+        # All other layers count as an encoder, so that only output layers are known to read the features.
+        self.design = PartedDesign(layers, places.units, outputs, encoded=(len(inner), 0))
         object.__setattr__(self.design, "parts", _parts(layout))
-        self.network = SimpleNamespace(compares=layout.compares, change=None)
+        self.network = type(type(module).__name__, (SimpleNamespace,), {})(compares=layout.compares, change=None)
         self.activation = SimpleNamespace(expansion=places.expansion)
         self.learned_by_activation = frozenset(layout.learned)
         self.statistics = {name: np.zeros(0) for name in layout.statistics}

@@ -1,7 +1,9 @@
 """Watching the forward passes of a module: first its structure, then the activations that an intervention reads."""
 
 import contextlib
+import inspect
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 
 import torch
@@ -42,6 +44,7 @@ class Passes:
         self._module, self._traced, self._reads = module, traced, reads
         self._constants = {id(value) for value in (*module.parameters(), *module.buffers())}
         self._mode: Trace | Watch | None = None
+        self._frame: FrameType | None = None
         self._depth, self._paused, self._by_hand, self._differs = 0, False, False, False
         self.trace: Trace | None = None
         self.given: Given | None = None
@@ -100,9 +103,12 @@ class Passes:
     def _begin(self, module: nn.Module, args: Any, kwargs: Any) -> None:
         if module is not self._module or self._skips():
             return
+        if self._mode is not None and not _runs(self._frame):  # the last pass was interrupted
+            self._mode.__exit__(None, None, None)
+            self._mode, self._depth = None, 0
         self._depth += 1
         if self._depth == 1:
-            self._mode = self._new((args, kwargs))
+            self._mode, self._frame = self._new((args, kwargs)), _caller()
             self._mode.__enter__()
 
     def _end(self, module: nn.Module, args: Any, kwargs: Any, made: Any) -> None:
@@ -110,7 +116,7 @@ class Passes:
             return
         self._depth -= 1
         if self._depth == 0 and self._mode is not None:
-            mode, self._mode = self._mode, None
+            mode, self._mode, self._frame = self._mode, None, None
             mode.__exit__(None, None, None)
             if made is not None:
                 self._keep(mode, Given(args, kwargs), made)
@@ -139,3 +145,19 @@ class Passes:
         self.given, self.outputs = given, made
         self.hidden = list(mode.hidden) if self._reads else None
         mode.hidden.clear()
+
+
+def _caller() -> FrameType | None:
+    """The frame of torch's call of the module: it called the hook, which called this module's function."""
+    frame = inspect.currentframe()
+    for _ in range(3):
+        frame = None if frame is None else frame.f_back
+    return frame
+
+
+def _runs(call: FrameType | None) -> bool:
+    """Whether a call has not ended."""
+    frame = inspect.currentframe()
+    while frame is not None and frame is not call:
+        frame = frame.f_back
+    return frame is not None

@@ -39,10 +39,10 @@ class Plastic:
     that none of them trains are left alone. intervention: a name, with its settings as further arguments; or several,
     name → settings. seed: for its random numbers. init, gain: first weights, for resets: a choice of the laboratory's
     (`default` is PyTorch's for linear layers and convolutions), with the gain of hidden layers; or a function of a
-    module and its name that gives the module new weights. leave: names of modules and places that it leaves alone.
-    example: arguments of a forward pass; without them the first pass with gradients shows the structure. loss:
-    (outputs, answers) → the loss of each example; divergence: (outputs, reference) → a distance of each example. Both
-    are of classes by default.
+    module and its name that gives the module new weights. leave: names of modules, parameters and places that it
+    leaves alone. example: arguments of a forward pass; without them the first pass with gradients shows the structure.
+    loss: (outputs, answers) → the loss of each example; divergence: (outputs, reference) → a distance of each example.
+    Both are for classes by default.
 
     Call `step` after the optimizer's step; add `penalty` to the loss, if the intervention has one; call `task_ended`
     between tasks. Raises ConfigError or InputError for everything that it cannot do.
@@ -70,9 +70,10 @@ class Plastic:
         self.model, self._group = group.unwrapped(model), group.of(model)
         given = [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else list(optimizer)
         self._optimizers = [group.bare(each) for each in given]
+        self._leave = {leave} if isinstance(leave, str) else set(leave)
         of_units = self.settings.keys() <= names.RESET_UNITS  # then the next layer's weights are needed
-        self._trained = checks.trained(self.model, self._optimizers, () if of_units else leave)
-        self._seed, self._init, self._gain, self._leave, self._loss = seed, init, gain, set(leave), loss
+        self._trained = checks.trained(self.model, self._optimizers, () if of_units else self._leave)
+        self._seed, self._init, self._gain, self._loss = seed, init, gain, loss
         self._divergence = cross_entropy_with if divergence is None else divergence_by(divergence)
         births = any(names.reads_birth(name, each) for name, each in self.settings.items())
         self._birth = kept(self.model) if births else {}
@@ -124,8 +125,6 @@ class Plastic:
         own, now = self.intervention, self._now
         if _has_penalty(own) and not self._asked:
             raise InputError(f"{self} adds a term to the loss; add keep.penalty() to it before loss.backward().")
-        if own.takes_gradients() and all(piece.value.grad is None for piece in now.model.layout.pieces.values()):
-            raise InputError(f"{self} found no gradients; call keep.step() before optimizer.zero_grad().")
         if self._heads is not None:
             self._heads.step(self._group)
         more: dict[str, Any] = {"before": self._before, "noted": self._noted}
@@ -215,6 +214,7 @@ class Plastic:
         parameters = {id(value): name for name, value in self.model.named_parameters()}
         places = places_of(trace, layout, self._leave, parameters, parted=bool(self._resets))
         checks.check_layers(self.settings, layout)
+        checks.check_leave(self._leave, self.model, places)
         if layout.parts and self.settings.keys() & names.OF_FEATURES:
             raise InputError(f"{self}: a layer joins features with other values; make a Plastic for each of them.")
         for name in self._resets:

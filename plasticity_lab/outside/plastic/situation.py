@@ -59,7 +59,7 @@ class Situation:
     def after_step(self, **more: Any) -> None:
         """The work after an optimizer's step."""
         if type(self.intervention).after_step is not Intervention.after_step:
-            self._act(self.intervention.after_step, gradients=self.copies(_gradient), **more)
+            self._act(self.intervention.after_step, gradients=self.copies(self._gradient), **more)
         self.updates += 1
 
     def every_n_updates(self) -> None:
@@ -100,6 +100,15 @@ class Situation:
         for each in (parameters, frozen, *moments.values()):
             each.write()
 
+    def _gradient(self, value: Tensor) -> Tensor | None:
+        if value.grad is None:
+            if all(piece.value.grad is None for piece in self.model.layout.pieces.values()):
+                raise InputError(
+                    "The intervention finds no gradients; call keep.step() before the next optimizer.zero_grad()."
+                )
+            return None
+        return value.grad.to_dense() if value.grad.is_sparse else value.grad
+
     def _statistics(self) -> Copies:
         return Copies(self.model.layout.statistics, lambda value: value)
 
@@ -118,7 +127,3 @@ class Situation:
             if isinstance(each, Tensor) and kind != "step" and each.shape == piece.value.shape
         }
         return sorted(found)
-
-
-def _gradient(value: Tensor) -> Tensor | None:
-    return None if value.grad is None else value.grad.to_dense() if value.grad.is_sparse else value.grad

@@ -69,7 +69,8 @@ class Trace(TorchFunctionMode):
         """Ends the trace.  outputs: the results of the pass, if they are known."""
         for each in tensors_in(outputs):
             for source, function in self._origin(each).through.items():
-                source.refuse(f"its values reach the outputs through {function}")
+                if isinstance(source, Activated):
+                    source.refuse(f"its values reach the outputs through {function}")
         for place in self.places:
             if place.of is not None and place.of.shared:
                 place.is_sum = True

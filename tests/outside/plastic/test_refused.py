@@ -222,3 +222,38 @@ def test_values_that_cannot_be_followed_are_refused_by_resets_alone():
     keep = Plastic(module, torch.optim.Adam(module.parameters()), "redo")
     module(features)
     assert keep.places == ["0"]
+
+
+def test_a_name_to_leave_that_nothing_has_is_refused():
+    with pytest.raises(InputError, match="'frist'"):
+        made(PLAIN, leave=["frist"])
+    assert made(PLAIN, leave="first").places == ["second"]
+
+
+@pytest.mark.parametrize("shown", [True, False])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_a_pass_that_is_interrupted_leaves_no_trace(error, shown):
+    def forward(m, x):
+        h = relu(m.first(x))
+        if len(x) == 5:
+            raise error
+        return m.out(relu(m.second(h)))
+
+    module = Net(forward, **{layer: nn.Linear(*sizes) for layer, sizes in LAYERS.items()})
+    example = {"example": X} if shown else {}
+    keep = Plastic(module, torch.optim.Adam(module.parameters()), "redo", **example)
+    with pytest.raises(error):
+        module(torch.rand(5, 3))
+    step(keep)
+    assert not torch.overrides._get_current_function_mode_stack()
+    assert keep.places == ["first", "second"]
+
+
+def test_a_module_that_calls_itself_is_one_pass():
+    module = Net(lambda m, x: m.out(relu(m(x[:, :2]))) if x.shape[1] == 3 else m.first(x), first=nn.Linear(2, 4))
+    module.add_module("out", nn.Linear(4, 2))
+    keep = Plastic(module, torch.optim.Adam(module.parameters()), "logit_norm", strength=1.0)
+    for _ in range(2):
+        made = module(X)
+        torch.testing.assert_close(keep.penalty(), made.square().mean())
+        keep.step()

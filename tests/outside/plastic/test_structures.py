@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, glu, relu
 
-from plasticity_lab.errors import InputError
+from plasticity_lab.errors import ConfigError, InputError
 from plasticity_lab.outside import Plastic
 from tests.helpers.twins import Net
 
@@ -232,3 +232,14 @@ def test_features_that_the_output_layer_joins_are_normed_place_by_place():
     both = {"feature_norm": {}, "redo": {}}
     with pytest.raises(InputError, match="a Plastic for each"):
         Plastic(module, torch.optim.SGD(module.parameters()), both, example=x)
+
+
+def test_a_module_without_features_before_its_outputs_is_refused():
+    """The hidden units of a transformer's blocks are read by layers that are no outputs."""
+    module, x, keep, _ = begun("attentive", "feature_norm", sites="all")
+    module(x)
+    assert keep.penalty() > 0
+    _, _, keep, _ = begun("attentive", "feature_norm")
+    keep.model(x)
+    with pytest.raises(ConfigError, match="Net has an output layer"):
+        keep.penalty()
