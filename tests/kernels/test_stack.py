@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from plasticity_lab.agents.supervised.stack_activation import FUNCTIONS
 from plasticity_lab.kernels import build
 from plasticity_lab.kernels.through import prepare
 from plasticity_lab.stacking import composed
@@ -27,7 +28,10 @@ def prepared():
 
 @dataclass
 class Pack:
-    """The arguments of a kernel, for three hidden and output layers of these widths: 9 rows, images with many zeros."""
+    """The arguments of a kernel, for hidden and output layers of these widths: 9 rows, images with many zeros.
+
+    slopes: Leaky-ReLU; drawn: Randomized Smooth-Leaky; neither: ReLU.
+    """
 
     kernel: str
     runs: int
@@ -36,6 +40,7 @@ class Pack:
     pixels: int = 49
     channels: int = 1
     slopes: bool = False
+    drawn: bool = False
     rows: int = 9
     rate: float = 1.0
 
@@ -56,10 +61,17 @@ class Pack:
         )
         self.weights = torch.full((self.rows, self.batch), 1 / self.batch)
         self.weights[-1] = (torch.arange(self.batch) < 3) / 3
-        own = torch.tensor(ADAM if self.kernel == "stack_adam" else SGD)
+        own = torch.tensor(ADAM if "adam" in self.kernel else SGD)
         self.numbers = own.repeat(self.rows, self.runs, 1)
-        self.numbers[..., 4 if self.kernel == "stack_adam" else 0] *= self.rate * (1 + torch.arange(self.runs))
+        self.numbers[..., 4 if "adam" in self.kernel else 0] *= self.rate * (1 + torch.arange(self.runs))
         self.below = torch.linspace(0.01, 0.5, self.runs).unsqueeze(1) if self.slopes else torch.empty(0, 0)
+        self.function, self.settings = int(self.slopes), self.below
+        if self.drawn:
+            self.function = list(FUNCTIONS).index("randomized_smooth_leaky")
+            self.settings = torch.tensor([[5 / 3, 0.3, 1.0]]).repeat(self.runs, 1)
+        held = self.kernel.endswith("_held")
+        self.pulls = torch.full((self.runs,), 0.1) if held else NONE
+        self.bounds = torch.full((len(self.widths), self.runs), 0.3) if held else NONE
         inputs = [self.pixels, *self.widths[:-1]]
         padded = [o if i * o % 4 == 0 else -(-o // 4) * 4 for i, o in zip(inputs, self.widths, strict=True)]
         self.parameters: list[Tensor] = []
@@ -68,16 +80,16 @@ class Pack:
             self.parameters += [
                 torch.randn(self.runs, rows, stored, generator=draw) * there / i**0.5 for rows in (i, 1)
             ]
-        moments = MOMENTS[self.kernel]
+        moments = self.kinds - 1
         self.parameters += [torch.zeros_like(each) for _ in range(moments) for each in self.parameters]
         self.losses, self.right = torch.full(shape, -1.0), torch.zeros(shape, dtype=torch.bool)
 
     def steps(self, first: int, count: int) -> None:
         key, position = torch.zeros(self.runs, 2, dtype=torch.int64), torch.arange(self.rows)
         getattr(torch.ops.plasticity_lab, self.kernel)(
-            self.images, self.brightness, self.at, self.labels, self.weights, self.numbers, int(self.slopes),
-            self.below, key, position, self.widths, self.parameters, self.losses, self.right, NONE, [], NONE,
-            first, count,
+            self.images, self.brightness, self.at, self.labels, self.weights, self.numbers, self.function,
+            self.settings, key, position, self.widths, self.parameters, self.losses, self.right, self.pulls, [],
+            self.bounds, first, count,
         )  # fmt: skip
 
     def one_by_one(self) -> None:
@@ -109,7 +121,7 @@ class Pack:
 
     @property
     def kinds(self) -> int:
-        return 1 + MOMENTS[self.kernel]
+        return 1 + MOMENTS[self.kernel.removesuffix("_held")]
 
     @property
     def numbers_of_all(self) -> list[Tensor]:
@@ -175,7 +187,7 @@ def test_a_run_alone_is_the_same(run):
     for name in ("at", "labels", "numbers", "losses", "right"):
         setattr(own, name, getattr(own, name)[:, run : run + 1].contiguous())
     own.parameters = [each[run : run + 1].clone() for each in own.parameters]
-    own.below = own.below[run : run + 1].clone()
+    own.settings = own.settings[run : run + 1].clone()
     own.steps(0, 9)
     for one, other in zip(own.parameters, pack.parameters, strict=True):
         assert torch.equal(one[0], other[run])
@@ -214,7 +226,11 @@ build.FLAGS["AVX512"] = build.FLAGS[sys.argv[1]]
 from plasticity_lab.kernels.through import prepare
 from tests.kernels.test_stack import Pack
 prepare()
-for pack in Pack("stack_adam", 2, [100, 13, 10], slopes=True), Pack("stack_sgd", 2, [13, 37]):
+for pack in (
+    Pack("stack_adam", 2, [100, 13, 10], slopes=True),
+    Pack("stack_sgd", 2, [13, 37]),
+    Pack("stack_adam_held", 2, [21, 10], drawn=True),
+):
     pack.steps(0, 9)
     print([each.numpy().tobytes().hex() for each in pack.numbers_of_all])
 """
