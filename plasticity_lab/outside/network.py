@@ -11,6 +11,7 @@ from plasticity_lab.activations.activation import Activation
 from plasticity_lab.activations.prelu import PReLU
 from plasticity_lab.errors import InputError
 from plasticity_lab.networks.network import Design, Layer, Unit
+from plasticity_lab.outside.functions import RECURRENT
 from plasticity_lab.outside.graph import Graph, Node
 from plasticity_lab.outside.layout import UNITS, has_examples, kinds, units_of
 from plasticity_lab.stacking.conv import StackedConv2d
@@ -18,6 +19,8 @@ from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.run_axis import on_run_axis
 
 LINEAR = ("linear", "matmul", "__matmul__", "__rmatmul__", "mm", "addmm")
+OF_SEVERAL = RECURRENT | {"multi_head_attention_forward"}
+"""Layers with several results: gradients are taken by the input of the next activation."""
 CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 
 
@@ -237,6 +240,7 @@ def _layer_before(z: Node, layers: Mapping[int, LayerCall]) -> LayerCall | None:
     for each in z.upstream(lambda node: node.data):
         if each.kind == "layer":
             same = has_examples(each.layout) and units_of(each.layout or ()) == units_of(z.layout or ())
+            same = same and each.name not in OF_SEVERAL
             return layers.get(id(each)) if same else None
     return None
 
