@@ -52,7 +52,11 @@ MORE = [
     ("selective_reinit", {"every": 2, "utility": "magnitude", "pruning": "proportional", "strength": 0.1}, "cnn"),
     ("spectral", {}, "normed"), ("l2", {}, "normed"), ("feature_norm", {"sites": "all"}, "cnn"),
 ]  # fmt: skip
-CASES = [(name, SETTINGS.get(name, {}), kind) for name in names.CLASSES for kind in ("mlp", "cnn") if name != "nap"]
+CASES = [
+    (name, SETTINGS.get(name, {}), kind)
+    for name in sorted(names.CLASSES.keys() - {"nap", *names.PRESETS})
+    for kind in ("mlp", "cnn")
+]
 CASES += [("nap", SETTINGS["nap"], "normed"), ("redo", SETTINGS["redo"], "normed"), *MORE]
 
 
