@@ -32,7 +32,7 @@ def __getattr__(name: str) -> Any:
     if name not in PLACES:
         raise AttributeError(f"plasticity_lab.outside has no {name}; it has {', '.join(sorted(PLACES))}.")
     collects = gc.isenabled()
-    gc.disable()  # or Python looks through torch's objects for garbage meanwhile, which takes as long as the import
+    gc.disable()  # a search for garbage among torch's objects takes as long as the import
     try:
         found = getattr(importlib.import_module(f"plasticity_lab.outside.{PLACES[name]}"), name)
     finally:
