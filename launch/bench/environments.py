@@ -31,7 +31,7 @@ TABLE = 64
 class Stepped:
     """Environments of some runs, one of each, with the random actions that they take."""
 
-    def __init__(self, name: str, runs: int) -> None:
+    def __init__(self, name: str, runs: int, burst_seconds: float) -> None:
         body, draw = body_named(name), host_stream(0, "timing", name)
         self.runs, self.environments = runs, Environments(body, range(runs), 1, 0)
         if body.discrete:
@@ -39,7 +39,7 @@ class Stepped:
         else:
             self.actions = draw.uniform(*body.bounds, (TABLE, runs, 1, body.actions)).astype(np.float32)
         self.steps = 50
-        while self.burst() * self.steps * runs < BURST_SECONDS:
+        while self.burst() * self.steps * runs < burst_seconds:
             self.steps *= 2
 
     def burst(self) -> float:
@@ -50,15 +50,30 @@ class Stepped:
         return (time.process_time() - began) / (self.steps * self.runs)
 
 
-def timed(names: Sequence[str], widths: Sequence[int], repeats: int) -> Mapping[str, Mapping[int, list[float]]]:
+def timed(
+    names: Sequence[str], widths: Sequence[int], repeats: int, burst_seconds: float = BURST_SECONDS
+) -> Mapping[str, Mapping[int, list[float]]]:
     """Environment → number of runs → CPU seconds of one environment's step, in each round."""
-    stepped = {name: {runs: Stepped(name, runs) for runs in widths} for name in names}
+    stepped = {name: {runs: Stepped(name, runs, burst_seconds) for runs in widths} for name in names}
     found: dict[str, dict[int, list[float]]] = {name: {runs: [] for runs in widths} for name in names}
     for _ in range(repeats):
         for name, by_width in stepped.items():
             for runs, each in by_width.items():
                 found[name][runs].append(each.burst())
     return found
+
+
+def figures(
+    microseconds: Mapping[str, Mapping[str, Sequence[float]]],
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Seconds of each environment's step in a call, and of the call, from a result of this command."""
+    steps, calls = {}, {}
+    for name, by_width in microseconds.items():
+        many = max(map(int, by_width))
+        alone, packed = (1e-6 * median(by_width[width]) for width in ("1", str(many)))
+        steps[name] = max(0.0, (many * packed - alone) / (many - 1))
+        calls[name] = alone - steps[name]
+    return steps, calls
 
 
 def main() -> None:

@@ -77,8 +77,8 @@ FAMILIES: Mapping[str, Sequence[Sequence[str]]] = {
         ("seed=0", "seed=0,1", "seed=range(0,4)"),
     ),
     "pixels": (
-        ("benchmark=catch_84 schedule=smoke benchmark.environment_steps=1000",),
-        ("network=nature", "network=small_nature", "network=impala benchmark.environment_steps=600"),
+        ("benchmark=catch_84 schedule=smoke benchmark.environment_steps=700",),
+        ("network=nature", "network=small_nature", "network=impala"),
         MODES,
         ("seed=0", "seed=0,1"),
     ),
@@ -107,7 +107,8 @@ def planned(words: Sequence[str]) -> dict[str, Any]:
     machine = Machine.of(command.resolved.settings)
     ready = prepared(command.resolved.runs, command.resolved.settings, machine.resources)
     packs = ready.plan.packs
-    time = forecast(packs, ready.plan.runs, ready.cost_of, machine.resources.workers, machine.resources)
+    # CPU time does not depend on the number of cores that compile.
+    time = forecast(packs, ready.plan.runs, ready.cost_of, machine.resources.workers, machine.resources, compilers=1)
     return {
         "modes": sorted({pack.mode for pack in packs}),
         "packs": len(packs),

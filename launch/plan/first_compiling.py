@@ -48,12 +48,18 @@ class FirstCompiling:
 
 
 def first_compiling(
-    packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: Callable[[Run], Cost], workers: int, kind: str | None
+    packs: Sequence[Pack],
+    runs: Mapping[str, Run],
+    cost_of: Callable[[Run], Cost],
+    workers: int,
+    kind: str | None,
+    compilers: int | None = None,
 ) -> FirstCompiling:
     """The time that workers of a device kind need to compile missing code.
 
     Only this machine's folder can be checked. For any other kind of device, and if kind is None, all code counts as
     missing, and the estimate assumes one core.
+    compilers: number of kernels' parts that are compiled at once; None: one for each core.
     """
     compiled = [pack for pack in packs if pack.compiled]
     if not compiled:
@@ -69,9 +75,9 @@ def first_compiling(
     if here:
         parts = {part for part in parts if not library_of(part, workers_folder() / OWN).exists()}
     # The cores compile the parts in parallel.
-    seconds = makespan(
-        [0.0] * (cores() if here else 1), sorted((COMPILING["parts"][part] for part in parts), reverse=True)
-    )
+    compilers = compilers or (cores() if here else 1)
+    of_parts = sorted((COMPILING["parts"][part] for part in parts), reverse=True)
+    seconds = makespan([0.0] * compilers, of_parts)
     known = [each for mark, each in costs.items() if needs_graphs(*each) and not (here and mark.exists())]
     missing = [_graph_seconds(*each) for each in known]
     if missing and is_cpu(packs[0].kind) and not (here and has_header()):

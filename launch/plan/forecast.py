@@ -34,11 +34,16 @@ class Forecast:
 
 
 def forecast(
-    packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: CostOf, workers: int, resources: Resources
+    packs: Sequence[Pack],
+    runs: Mapping[str, Run],
+    cost_of: CostOf,
+    workers: int,
+    resources: Resources,
+    compilers: int | None = None,
 ) -> Forecast:
-    """The time that `workers` workers take for all packs.  packs: at least one."""
+    """The time that `workers` workers take for all packs.  packs: at least one.  compilers: see `first_compiling`."""
     kind = resources.kind if resources.known else None
-    compiling = first_compiling(packs, runs, cost_of, workers, kind)
+    compiling = first_compiling(packs, runs, cost_of, workers, kind, compilers)
     graphs = any(needs_graphs(pack, cost_of(runs[pack.runs[0]])) for pack in packs)
     return Forecast(training_seconds(packs, workers), starting_seconds(len(packs), workers, graphs), compiling)
 

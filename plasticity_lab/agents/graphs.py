@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_leaves
 
-from plasticity_lab.kernels import layers, on_gpu
+from plasticity_lab.kernels import build, layers, on_gpu
 from plasticity_lab.stacking.pool import larger, whole_pool
 from plasticity_lab.waits import waiting
 
@@ -62,6 +62,7 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
     global _not_kept
     if _instead is not None:
         return _instead(function)
+    build.begin_expected()  # our kernels are compiled at the same time
     _prepare_dynamo()
     if same is None:
         _not_kept += 1

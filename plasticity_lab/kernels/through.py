@@ -56,12 +56,12 @@ def as_given(parameters: Tensors, own: Tensors) -> Tensors:
     return ThroughKernels(own) if isinstance(parameters, ThroughKernels) else own
 
 
-def prepare(parts: Iterable[str] = ()) -> None:
+def prepare(parts: Iterable[str] = (), at_once: bool = True) -> None:
     """Defines the kernels' operators, and begins to compile these parts; other parts are compiled at their first call.
 
-    Raises KernelsMissing.
+    at_once: see `build.expect`.  Raises KernelsMissing.
     """
-    build.expect(parts)
+    build.expect(parts, at_once)
     _define()
 
 

@@ -83,28 +83,28 @@ def test_a_structure_is_counted_once_by_its_mode_and_the_parts_that_it_calls(sec
 
 
 def test_code_that_is_there_is_not_counted_and_of_other_machines_it_is_not_known(seconds, store):
-    words = ("mode=kernels", "seed=0")
+    words = ("mode=kernels", "seed=0", "activation=prelu")
     whole = seconds(*words)
-    compile_parts(["stack_right"])
-    assert seconds(*words) == pytest.approx(whole - PART_SECONDS["stack_right"])
-    compile_parts(MLP)
-    assert seconds(*words) == pytest.approx(BY_KERNELS)
+    compile_parts(["linear"])
+    assert seconds(*words) == pytest.approx(whole - PART_SECONDS["linear"])
+    compile_parts(OF_PRELU)
+    assert seconds(*words) == pytest.approx(FIRST)
     compile_graphs(planned(store, *words))
     assert seconds(*words) == 0
-    assert seconds("mode=kernels", "activation=leaky_relu") == pytest.approx(BY_KERNELS), "another structure's graphs"
-    assert seconds(*words, kind="cpu-avx2-000000") == pytest.approx(whole)
+    assert seconds(*words, "network.width=50") == pytest.approx(FIRST), "another structure's graphs"
+    assert seconds(*words, kind="cpu-avx2-000000") == pytest.approx(whole + COMPILING["header"])
 
 
 def test_it_is_said_and_costs_of_packs_do_not_contain_it(store, capsys):
-    asked = ("mode=kernels", "seed=0", "launch.workers=1")
+    asked = ("mode=kernels", "seed=0", "launch.workers=1", "activation=prelu")
     words = said_last(*SMOKE, *asked, f"store={store.root}", "dry_run=true")
     assert run_command(words) == 0
     cold = capsys.readouterr().out
-    compile_parts(MLP)
+    compile_parts(OF_PRELU)
     compile_graphs(planned(store, *asked))
     assert run_command(words) == 0
     warm = capsys.readouterr().out
-    needed = in_time(BY_KERNELS + sum(PART_SECONDS[part] for part in MLP))
+    needed = in_time(FIRST + sum(PART_SECONDS[part] for part in OF_PRELU))
     assert f"{needed} to compile kernels and graphs that are not there" in cold
     assert "to compile" not in warm
     assert cold.splitlines()[:3] == warm.splitlines()[:3], "the packs and their times"
