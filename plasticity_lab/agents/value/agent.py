@@ -37,9 +37,10 @@ the target and its copy."""
 BOARD_OPERATIONS = 10**9
 """Convolving updates with fewer operations are priced as boards of 10 × 10 squares, others as frames of 84 × 84 pixels:
 small updates have a cost that does not depend on the pack's width."""
-OF_A_DISTRIBUTION, OF_NOISE = 1.0, 2.5
-"""Additional time to compile a graph with a distribution of returns, or with noisy layers. On catch the graphs of dqn,
-rainbow_lite and rainbow took 12, 30 and 71 seconds.
+FEWEST_LAYERS, OF_A_DISTRIBUTION, OF_NOISE = 4, 1.0, 2.5
+"""The layers of small_nature, and the additional time to compile a graph with a distribution of returns, or with noisy
+layers. Both graphs of dqn, rainbow_lite and rainbow took 12, 30 and 71 seconds with small_nature, and 28, 60 and 73
+with small_impala.
 """
 BYTES_A_PRIORITY = 16
 """A step's priority, twice while a checkpoint is written, and the sums."""
@@ -115,7 +116,10 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
         tasks = self.tasks(parts, model)
         cost = cost_with_memory(self, parts, [model], resource, tasks, operations, memory, priorities)
         distribution, noise = bool(self.atoms), self.layer_noise is not None
-        cost = replace(cost, graph_size=1 + OF_A_DISTRIBUTION * distribution + OF_NOISE * noise)
+        graph_size = (
+            len(model.design.layers) / FEWEST_LAYERS * (1 + OF_A_DISTRIBUTION * distribution) + OF_NOISE * noise
+        )
+        cost = replace(cost, graph_size=graph_size)
         if not any(unit.kind == "channel" for unit in model.units):
             return cost
         if operations < BOARD_OPERATIONS:
