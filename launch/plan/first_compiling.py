@@ -20,9 +20,6 @@ from plasticity_lab.records.kinds import is_cpu
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.run import Run
 
-STACK = "stack"
-"""`Cost.priced_as` of runs without any graph if our kernels take their steps."""
-
 
 @dataclass(frozen=True)
 class FirstCompiling:
@@ -96,14 +93,19 @@ def has_header() -> bool:
 
 def needs_graphs(pack: Pack, cost: Cost) -> bool:
     """Whether torch's compiler compiles anything for a pack."""
-    return pack.compiled and not (pack.kernels and cost.priced_as == STACK)
+    return pack.compiled and _graphs(pack, cost) > 0
+
+
+def _graphs(pack: Pack, cost: Cost) -> float:
+    by_kernels = cost.graphs_by_kernels if pack.kernels else None
+    return cost.graphs if by_kernels is None else by_kernels
 
 
 def _graph_seconds(pack: Pack, cost: Cost) -> tuple[float, float]:
     """Seconds to compile the graphs of a pack in a new process, and later in the same process."""
     table = COMPILING["graphs_on_cpu" if is_cpu(pack.kind) else "graphs_on_gpu"]
     names = cost.priced_as, cost.speed, USUAL
-    each = cost.graphs * cost.graph_size * next(table[name] for name in names if name in table)
+    each = _graphs(pack, cost) * cost.graph_size * next(table[name] for name in names if name in table)
     return table["first"] + each, each
 
 

@@ -132,7 +132,12 @@ def test_if_compiling_takes_longer_than_training_the_way_out_is_said(store, caps
 def test_graphs_are_priced_by_agent_and_a_missing_header_once(seconds, monkeypatch):
     value = ("benchmark=catch", "mode=compiled")
     by_agent = [seconds(*value, f"agent={name}") - GRAPHS["first"] for name in ("dqn", "rainbow_lite", "rainbow")]
-    assert by_agent == pytest.approx([2 * size * GRAPHS["boards"] for size in (1.0, 2.0, 4.5)])
+    assert by_agent == pytest.approx([2 * size * GRAPHS["boards"] for size in (1.0, 2.0, 5.0)]), (
+        "noise, and a layer more"
+    )
+    replay = ("benchmark=split_digits", "mode=kernels", "optimizer=sgd")
+    of_parts = PART_SECONDS["stack_sgd"] + PART_SECONDS["linear"]
+    assert seconds(*replay) - of_parts == pytest.approx(GRAPHS["first"] + 0.3 * GRAPHS["dense"]), "of its evaluation"
     sac = ("benchmark=mujoco", "agent=sac", "mode=compiled")
     assert seconds(*sac) == pytest.approx(GRAPHS["first"] + 3 * GRAPHS["sac"])
     monkeypatch.setattr(timing, "has_header", lambda: False)
