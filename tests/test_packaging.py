@@ -26,8 +26,8 @@ import time
 import numpy, torch
 before = time.process_time()
 import plasticity_lab.outside as outside
-print(time.process_time() - before)
 assert [getattr(outside, name) for name in outside.PLACES]
+print(time.process_time() - before)
 """
 
 
@@ -87,8 +87,9 @@ def test_commands_of_a_wheel_and_of_a_clone_without_the_extra_end_in_a_sentence(
 
 
 def test_outside_needs_torch_and_numpy_alone_and_is_imported_at_once(python, tmp_path):
-    found = run(python, tmp_path, "-c", IMPORT)
-    assert found.returncode == 0, found.stderr
+    for _ in range(2):  # the first process compiles the modules
+        found = run(python, tmp_path, "-c", IMPORT, PYTHONDONTWRITEBYTECODE="")
+        assert found.returncode == 0, found.stderr
     assert float(found.stdout) <= 0.2
 
 

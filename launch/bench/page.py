@@ -3,14 +3,18 @@
     python -m launch.bench.page             writes them into docs/speed.md, between its two markers
     python -m launch.bench.page --check     exits with 1 if the page differs from the results
 
-A result is a JSON file of `launch.bench`, `launch.bench.whole` or `launch.bench.modes`, copied there with two keys
-added: `machine`, the processor's name, and `command`, the command that measured it.
+A result is a JSON file of `launch.bench`, or of its `whole`, `modes`, `environments`, `starts` or `prices`. It was
+copied there with two keys added: `machine`, the processor's name, and `command`, the command that measured it.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from launch.bench.choices import parser_of
 from plasticity_lab.errors import ConfigError
@@ -50,7 +54,13 @@ def tables() -> str:
 def _section(machine: str, contents: Sequence[Mapping[str, Any]]) -> str:
     results = [Result(number, content) for number, content in enumerate(contents, start=1)]
     parts = [f"### {machine}"]
-    for heading, rows in ((_RATE_HEADING, _rates(results)), (_COST_HEADING, _costs(results)), *_commands(results)):
+    rates = (_RATE_HEADING, _rates(results)), (_COST_HEADING, _costs(results))
+    others = (
+        (_ENVIRONMENT_HEADING, _environments(results)),
+        (_START_HEADING, _starts(results)),
+        (_PRICE_HEADING, _prices(results)),
+    )
+    for heading, rows in (*rates, *_commands(results), *others):
         if lines := list(rows):
             parts.append("\n".join([heading, *lines]))
     return "\n\n".join([*parts, "\n".join(_measured(result) for result in results)])
@@ -132,6 +142,51 @@ def _commands(results: Sequence[Result]) -> Iterator[tuple[str, list[str]]]:
             rows.append(_line(f"{name}{': `' + ' '.join(words[name]) + '`' if words[name] else ''}", *cells,
                               f"[{result.number}]"))  # fmt: skip
         yield f"{_line(*titles)}\n{_line(*rule)}", rows
+
+
+_ENVIRONMENT_HEADING = """\
+| environment | µs of a step alone | µs of a step in a pack of 8 runs | measured |
+| --- | --- | --- | --- |"""
+
+
+def _environments(results: Sequence[Result]) -> Iterator[str]:
+    """For each environment, the medians of all rounds."""
+    for result in results:
+        for name, by_width in result.content.get("environment_microseconds", {}).items():
+            yield _line(name, *(f"{median(by_width[width]):.1f}" for width in ("1", "8")), f"[{result.number}]")
+
+
+_START_HEADING = """\
+| CPU seconds to the first step | without compiled code | with it | measured |
+| --- | --- | --- | --- |"""
+
+
+def _starts(results: Sequence[Result]) -> Iterator[str]:
+    """For each agent, its first command and its second one."""
+    for result in results:
+        kernels = ", with our kernels" if result.content.get("kernels") else ""
+        for name, (cold, warm) in result.content.get("to_the_first_step", {}).items():
+            yield _line(f"{name}{kernels}", f"{cold:.1f}", f"{warm:.1f}", f"[{result.number}]")
+
+
+_PRICE_HEADING = """\
+| drawn commands | planned / measured, the least, the quartiles, the most | within 1.5 times | measured |
+| --- | --- | --- | --- |"""
+
+
+def _prices(results: Sequence[Result]) -> Iterator[str]:
+    """For each family of drawn commands, the ratios of planned to measured seconds."""
+    for result in results:
+        by_family: dict[str, list[float]] = {}
+        for row in result.content.get("commands", ()):
+            by_family.setdefault(row["family"], []).append(row["ratio"])
+        by_family["all"] = list(chain(*by_family.values()))
+        for name, ratios in by_family.items():
+            if ratios:
+                five = np.quantile(ratios, (0, 0.25, 0.5, 0.75, 1))
+                close = sum(1 / 1.5 <= ratio <= 1.5 for ratio in ratios)
+                cells = ", ".join(f"{ratio:.2f}" for ratio in five), f"{close} of {len(ratios)}"
+                yield _line(name, *cells, f"[{result.number}]")
 
 
 def _measured(result: Result) -> str:

@@ -8,8 +8,8 @@ from launch.launchers.prepare import Prepared, put_in_order
 from launch.packs.begun_otherwise import binding_of
 from launch.packs.sweep import UNFINISHED, state_of
 from launch.packs.todo import how_to_try_again
-from launch.plan.first_compiling import first_compiling
-from launch.plan.table import print_plan, training_seconds
+from launch.plan.forecast import forecast
+from launch.plan.table import print_plan
 from launch.wording import counted, in_time, say
 from plasticity_lab.records.index_files import Digests
 from plasticity_lab.records.kinds import is_cpu, sort_of
@@ -116,11 +116,10 @@ def _kinds_elsewhere(ready: Prepared, pack: Pack) -> set[str]:
 
 def _say_of_compiling(ready: Prepared) -> None:
     """Prints the time until the end, and how to avoid compiling, if compiling takes longer than training."""
-    packs, workers = ready.plan.packs, ready.resources.workers
-    first = first_compiling(packs, ready.plan.runs, ready.cost_of, workers, ready.resources.kind)
-    trained = training_seconds(packs, workers)
-    if first.seconds > trained:
-        say(f"About {in_time(trained + first.seconds)}{first.words(trained)}.")
+    planned, resources = ready.plan, ready.resources
+    time = forecast(planned.packs, planned.runs, ready.cost_of, resources.workers, resources)
+    if time.compiling.seconds > time.training:
+        say(f"About {in_time(time.seconds)}{time.words}.")
 
 
 def _say_of_plan(ready: Prepared) -> None:

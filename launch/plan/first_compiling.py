@@ -7,27 +7,31 @@ graphs. Later plans read these marks.
 import contextlib
 import hashlib
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from launch.plan.device import cores, devices, kind_of, workers_folder
-from launch.plan.speed import COMPILING, makespan
+from launch.plan.speed import COMPILING, USUAL, makespan
 from launch.wording import in_time
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.records.kinds import is_cpu
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.run import Run
 
-CONVOLVING = ("convolving", "boards")
-
 
 @dataclass(frozen=True)
 class FirstCompiling:
-    """The first compilation.  seconds: wall-clock time until all code is compiled. where: such as "on this machine"."""
+    """The first compilation.
+
+    seconds: wall-clock time until all code is compiled. where: such as "on this machine". lack: the missing code, such
+    as "graphs".
+    """
 
     seconds: float
     where: str
+    lack: str = ""
 
     def words(self, trained: float) -> str:
         """Words that follow a time in a sentence and say which part of it is compilation; empty without compilation.
@@ -37,16 +41,22 @@ class FirstCompiling:
         if not self.seconds:
             return ""
         way_out = "; mode=eager needs no compiling" if self.seconds > trained else ""
-        return f", including {in_time(self.seconds)} to compile, once {self.where}{way_out}"
+        return f", including {in_time(self.seconds)} to compile {self.lack}, once {self.where}{way_out}"
 
 
 def first_compiling(
-    packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: Callable[[Run], Cost], workers: int, kind: str | None
+    packs: Sequence[Pack],
+    runs: Mapping[str, Run],
+    cost_of: Callable[[Run], Cost],
+    workers: int,
+    kind: str | None,
+    compilers: int | None = None,
 ) -> FirstCompiling:
     """The time that workers of a device kind need to compile missing code.
 
     Only this machine's folder can be checked. For any other kind of device, and if kind is None, all code counts as
     missing, and the estimate assumes one core.
+    compilers: number of kernels' parts that are compiled at once; None: one for each core.
     """
     compiled = [pack for pack in packs if pack.compiled]
     if not compiled:
@@ -62,18 +72,41 @@ def first_compiling(
     if here:
         parts = {part for part in parts if not library_of(part, workers_folder() / OWN).exists()}
     # The cores compile the parts in parallel.
-    seconds = makespan(
-        [0.0] * (cores() if here else 1), sorted((COMPILING["parts"][part] for part in parts), reverse=True)
-    )
-    missing = [_graph_seconds(*known) for mark, known in costs.items() if not (here and mark.exists())]
-    by_pack = [seconds[place >= workers] for place, seconds in enumerate(sorted(missing, reverse=True))]
+    compilers = compilers or (cores() if here else 1)
+    of_parts = sorted((COMPILING["parts"][part] for part in parts), reverse=True)
+    seconds = makespan([0.0] * compilers, of_parts)
+    known = [each for mark, each in costs.items() if needs_graphs(*each) and not (here and mark.exists())]
+    missing = [_graph_seconds(*each) for each in known]
+    if missing and is_cpu(packs[0].kind) and not (here and has_header()):
+        seconds += COMPILING["header"]
+    by_pack = [each[place >= workers] for place, each in enumerate(sorted(missing, reverse=True))]
     where = "on this machine" if here else "on each kind of machine"
-    return FirstCompiling(seconds + makespan([0.0] * workers, by_pack), where)
+    lack = " and ".join([*(["kernels"] if parts else []), *(["graphs"] if missing else [])])
+    words = f"{lack} that are not there" if here else lack
+    return FirstCompiling(seconds + makespan([0.0] * workers, by_pack), where, words)
+
+
+def has_header() -> bool:
+    """Whether torch's compiler has precompiled its header: once for all its folders of compiled code."""
+    return any(Path(tempfile.gettempdir()).glob("torchinductor_*/precompiled_headers/*.gch"))
+
+
+def needs_graphs(pack: Pack, cost: Cost) -> bool:
+    """Whether torch's compiler compiles anything for a pack."""
+    return pack.compiled and _graphs(pack, cost) > 0
+
+
+def _graphs(pack: Pack, cost: Cost) -> float:
+    by_kernels = cost.graphs_by_kernels if pack.kernels else None
+    return cost.graphs if by_kernels is None else by_kernels
 
 
 def _graph_seconds(pack: Pack, cost: Cost) -> tuple[float, float]:
-    by_yardstick = COMPILING["graphs_on_cpu" if is_cpu(pack.kind) else "graphs_on_gpu"]
-    return by_yardstick["convolving" if cost.speed in CONVOLVING else "dense"]
+    """Seconds to compile the graphs of a pack in a new process, and later in the same process."""
+    table = COMPILING["graphs_on_cpu" if is_cpu(pack.kind) else "graphs_on_gpu"]
+    names = cost.priced_as, cost.speed, USUAL
+    each = _graphs(pack, cost) * cost.graph_size * next(table[name] for name in names if name in table)
+    return table["first"] + each, each
 
 
 def mark_of(run: Run, pack: Pack) -> Path:

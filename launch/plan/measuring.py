@@ -6,6 +6,7 @@ Legend: K runs.
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import torch
 
 from launch.plan.device import kind_of
-from launch.plan.speed import Calibration, Speed
+from launch.plan.speed import Calibration, Speed, default_calibration
 from launch.plan.timing import Contender, interleaved, on
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.cost import Cost, Yardstick
@@ -23,6 +24,10 @@ from plasticity_lab.run import Run
 
 ENOUGH = 0.97
 """The share of the fastest width's rate that a pack's width must reach. Wider packs take longer to compile."""
+PRICED_LIKE = {"stack": "dense", "ppo": "dense", "sac": "dense", "boards": "convolving", "pixels": "convolving"}
+"""Shipped figures without a yardstick → the yardstick that corrects them: a machine that is slower in one is slower in
+the other.
+"""
 HOST_STEPS = 1_000
 """The number of environment steps in a burst."""
 
@@ -40,7 +45,8 @@ def measured(
     environments: name → a function that takes n steps in the environment. repeats: the number of bursts to time.
     """
     rates: dict[str, dict[str, dict[int, float]]] = {}
-    speeds = {}
+    speeds: dict[str, Speed] = {}
+    default = default_calibration(kind_of(device))
     for yardstick in yardsticks:
         name, cost = yardstick.name, yardstick.cost
         rates[name] = {}
@@ -49,7 +55,7 @@ def measured(
                 continue
             say(f"{yardstick.description}, {mode} …")
             rates[name][mode] = _rates(yardstick, mode, device, repeats)
-        speeds[name] = speed_of(rates[name], cost.flops, _memory(yardstick, cost.device_bytes, device))
+        speeds |= speeds_of(name, cost, rates[name], _memory(yardstick, cost.device_bytes, device), default)
     host_steps = {name: _step_seconds(take, repeats) for name, take in environments.items()}
     made = provenance()
     what = f"one core of {made['cpu']} ({kind_of(device)})" if device == "cpu" else kind_of(device)
@@ -66,6 +72,30 @@ def speed_of(rates: Mapping[str, Mapping[int, float]], flops: int, memory: float
         flops={mode: fit[1] for mode, fit in fits.items()},
         memory=memory,
     )
+
+
+def speeds_of(
+    name: str, cost: Cost, rates: Mapping[str, Mapping[int, float]], memory: float, default: Calibration
+) -> dict[str, Speed]:
+    """The speed of a yardstick, and the speeds that it corrects, from measured rates (see `speed_of`).
+
+    Two numbers are fitted for each mode. If the shipped figures distinguish more, their seconds are multiplied by a
+    factor for each mode.
+    """
+    measured = speed_of(rates, cost.flops, memory)
+    shipped = default.priced(cost)
+    if name not in default.speeds or not shipped.run_seconds:
+        return {name: measured}
+    factors = {
+        mode: median(
+            width / rate / shipped.seconds(mode, width, 1, cost.flops, cost.parameters)
+            for width, rate in by_width.items()
+        )
+        for mode, by_width in rates.items()
+    }
+    alike = [other for other in default.speeds if PRICED_LIKE.get(other, other) == name]
+    speeds = {other: default.of(other).scaled(factors) for other in alike}
+    return speeds | {name: replace(speeds[name], width=measured.width, memory=memory)}
 
 
 def narrowest(rates: Mapping[int, float]) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from launch.plan.device import NotCompiled
-from launch.plan.speed import Calibration, default_calibration, rule_of
+from launch.plan.speed import Calibration, deciding_speed, rule_of
 from launch.wording import in_bytes, say
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.errors import ConfigError, PlanError
@@ -53,10 +53,10 @@ def choice_of(cost: Cost, kind: str, setting: str, uncompiled: NotCompiled | Non
 
 
 def _fastest(cost: Cost, kind: str, uncompiled: NotCompiled | None) -> Choice:
-    """The fastest mode of one run, according to the shipped figures."""
+    """The fastest mode of one run, according to figures that no measurement changes."""
     if uncompiled:
         return Choice("eager", uncompiled.why)
-    rule, speed = rule_of(kind, cost.speed), default_calibration(kind).of(cost.speed)
+    rule, speed = rule_of(kind, cost.speed), deciding_speed(kind, cost.speed)
     lack = _lack_of_kernels(cost, kind, uncompiled) if rule.mode == "kernels" else None
     mode, why = (rule.mode, "") if lack is None else ("compiled", lack.why)
     eager, fast = (speed.seconds(each, 1, cost.updates, cost.flops) for each in ("eager", mode))

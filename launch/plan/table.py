@@ -6,9 +6,8 @@ from itertools import groupby
 
 from rich.table import Table
 
-from launch.plan.first_compiling import first_compiling
+from launch.plan.forecast import forecast
 from launch.plan.planner import CostOf, Resources
-from launch.plan.speed import makespan
 from launch.tables import print_table, window
 from launch.wording import counted, in_bytes, in_time, run_steps
 from plasticity_lab.records.bulk_log import GROWN
@@ -58,13 +57,12 @@ def print_plan(
     if finished:
         words += f", {finished:,} finished already"
     if packs:
-        trained = training_seconds(packs, workers)
-        first = first_compiling(packs, runs, cost_of, workers, resources.kind if resources.known else None)
+        time = forecast(packs, runs, cost_of, workers, resources)
         memories = memory_bytes(packs, runs, cost_of, workers)
         stored = store_bytes(packs, runs, settings.save_weights, cost_of, settings.save_weights_every)
-        words += f"; {_length(packs)}; about {in_time(trained + first.seconds)}"
+        words += f"; {_length(packs)}; about {in_time(time.seconds)}"
         words += f" on {counted(min(workers, len(packs)), 'worker')} ({resources.calibration.basis})"
-        words += first.words(trained)
+        words += time.words
         words += f"; {in_bytes(stored)} in the store"
         words += f", and up to {in_bytes(memories)} of replay memories while they train" if memories else ""
     console.print(f"{words}.", soft_wrap=not console.is_terminal)
@@ -89,11 +87,6 @@ def _steps_a_call(packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: CostO
     many = len(by_kernels) - singly.total()
     why = ", ".join(f"{choice} ({count})" for choice, count in singly.items())
     return f"kernels: {counted(many, 'pack')} with many steps in a call; with one step in a call: {why}"
-
-
-def training_seconds(packs: Sequence[Pack], workers: int) -> float:
-    """Wall-clock seconds until `workers` workers have trained all packs.  packs: at least one."""
-    return makespan([0.0] * min(workers, len(packs)), [pack.seconds for pack in packs])
 
 
 def _length(packs: Sequence[Pack]) -> str:

@@ -1,8 +1,13 @@
 """The process that trains: its threads, its compiled code and its memory."""
 
+import contextlib
 import ctypes
 import gc
+import importlib
 import os
+import sys
+from types import SimpleNamespace
+from typing import Any
 
 import torch
 
@@ -26,10 +31,29 @@ def prepare_process() -> None:
     silent weights decay into denormals, which cost up to 1.4× unless they are flushed. glibc returns blocks above
     32 MiB to the system at once. Getting them again, page by page, took a third of the time of convolutions.
     """
+    _import_compiler_later()
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     for threshold in (M_MMAP_THRESHOLD, M_TRIM_THRESHOLD):
         _call_glibc("mallopt", threshold, KEPT_BYTES)
+
+
+class _Later:
+    """In the place of torch's compiler, `torch._dynamo`, until something else of it is asked for."""
+
+    compiled_autograd = SimpleNamespace(_disable=contextlib.nullcontext)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module("torch._dynamo"), name)  # which then takes this place
+
+
+def _import_compiler_later() -> None:
+    """Spares eager processes the import of torch's compiler, one second of CPU time.
+
+    `torch.func.grad` of torch 2.13 imports it only to disable its backward pass, which nothing has enabled without it.
+    """
+    if "torch._dynamo" not in sys.modules:
+        torch.__dict__["_dynamo"] = _Later()
 
 
 def release_memory() -> None:

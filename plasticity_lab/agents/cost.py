@@ -27,14 +27,18 @@ class Cost:
     updates: updates of its network. The execution mode is chosen by this number.
     flops: operations in matrix products and convolutions of one update, and operations of its optimizer beyond Adam's.
     memory: bytes on the device, one `Share` per purpose.
-    speed: name of the yardstick that the time of an update is estimated from.
+    speed: name of the yardstick that decides its mode and its pack's width.
+    priced_as: name of the shipped figures that its time is estimated from; empty: the figures of `speed`.
     rows: rows of its metrics.
     parameters: parameters of its network, including frozen ones.
     host_memory: bytes on the host, in addition to the device memory.
     forwards, forward_flops: forward passes without an update, and operations of one.
     passes, pass_flops: forward and backward passes without a step, always eager, and operations of one.
     host_steps: environment → its steps.
-    graphs: number of graphs compiled for it.
+    host_calls: environment → calls that step all environments of a pack; without an entry as many as its steps.
+    graphs: number of graphs compiled for it. The graphs of a supervised step and of its evaluation count as one.
+    graphs_by_kernels: the same number if our kernels compute it; None: `graphs`. A share of a graph counts as a share.
+    graph_size: time to compile each of them, relative to the smallest of the agent.
     kernels: whether our own kernels compute its updates, on a CPU.
     kernel_parts: the parts of the kernels that an update calls, if kernels compute it.
     hindrance: the config group that makes each call of the kernels take one step; None if a call takes many.
@@ -56,13 +60,17 @@ class Cost:
     speed: str
     rows: int
     parameters: int
+    priced_as: str = ""
     host_memory: Sequence[Share] = ()
     forwards: int = 0
     forward_flops: int = 0
     passes: int = 0
     pass_flops: int = 0
     host_steps: Mapping[str, int] = field(default_factory=dict)
+    host_calls: Mapping[str, int] = field(default_factory=dict)
     graphs: int = 1
+    graphs_by_kernels: float | None = None
+    graph_size: float = 1.0
     kernels: bool = False
     kernel_parts: Sequence[str] = ()
     hindrance: str | None = "agent"

@@ -9,6 +9,7 @@ torch or to Python's standard library. The key identifies no other code, for exa
 import contextlib
 import hashlib
 import os
+import re
 import sys
 import sysconfig
 from collections import OrderedDict
@@ -19,17 +20,19 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_leaves
 
-from plasticity_lab.kernels import on_gpu
+from plasticity_lab.kernels import build, layers, on_gpu
 from plasticity_lab.stacking.pool import larger, whole_pool
 from plasticity_lab.waits import waiting
 
 Graph = Callable[..., Any]
 KEPT = 64
 """Number of graphs that a process keeps for later packs; the least recently used are dropped first."""
-WHOLE = (larger, whole_pool, on_gpu.convolution, on_gpu.product)
+WHOLE = (larger, whole_pool, on_gpu.convolution, on_gpu.product, *layers.WHOLE)
 """Functions that are not traced into by torch.compile. Otherwise torch 2.13 loses their backward under
 torch.func.grad.
 """
+HALF_WRITTEN = re.compile(r"(/\S+\.so): (?:file too short|invalid ELF header|file too small)")
+"""The loader's message about a library, as glibc writes it."""
 PACKAGE = Path(__file__).resolve().parents[1]
 STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib")).resolve()
 _here: OrderedDict[str, Graph] = OrderedDict()
@@ -59,6 +62,7 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
     global _not_kept
     if _instead is not None:
         return _instead(function)
+    build.begin_expected()  # our kernels are compiled at the same time
     _prepare_dynamo()
     if same is None:
         _not_kept += 1
@@ -92,6 +96,29 @@ def forget() -> None:
 
 
 def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """The compiled function. A half-written library, left by a compiler that was stopped, is removed and made again."""
+    removed: set[Path] = set()
+    while True:
+        try:
+            return _compiled_around(function, arguments)
+        except Exception as error:
+            library = _half_written(error)
+            if library is None or library in removed:
+                raise
+            removed.add(library)
+            library.unlink(missing_ok=True)
+
+
+def _half_written(error: BaseException | None) -> Path | None:
+    """The library in torch's folder that could not be loaded, according to an error or its causes."""
+    while error is not None:
+        if found := HALF_WRITTEN.search(str(error)):
+            return Path(found[1])
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _compiled_around(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     try:
         return _as_compiled(function, arguments)
     except RuntimeError as error:
@@ -121,6 +148,9 @@ def _prepare_dynamo() -> None:
     """Sets torch's options for compiled calls, both for compiling and for running them."""
     from torch._dynamo import config  # not imported by eager workers
 
+    from plasticity_lab.kernels.instructions import remember_instructions
+
+    remember_instructions()
     config.enable_aot_compile = True  # needed by torch 2.11; the default in later versions
     config.record_runtime_overhead = False  # otherwise every call writes entries for torch's profiler
 

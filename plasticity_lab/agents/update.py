@@ -128,7 +128,7 @@ def update_of(
     once = examples is not None and model.network.rows_are_examples
     fused = kernels and once and fuses(optimizer, intervention, clip is not None)
     if kernels:
-        prepare(called_kernels(model, optimizer, intervention, clipped=clip is not None or not once))
+        prepare(called_kernels(model, optimizer, intervention, clipped=clip is not None or not once), at_once=False)
     layers = [layer for each in model.design.layers if isinstance(layer := linear_of(each), StackedLinear)]
     tapped = layers if fused else []
     names = {f"{layer.name}.{part}" for layer in tapped for part in ("weight", "bias")}

@@ -32,6 +32,7 @@ OWN = "plasticity_lab"
 COMMON = ("-std=c++20", "-O3", "-fno-math-errno", "-ffp-contract=off", "-shared", "-fPIC")
 
 _compiled_by_others: set[str] = set()
+_expected: list[str] = []
 
 
 class KernelsMissing(PlasticityError):
@@ -50,20 +51,33 @@ def compiler() -> str | None:
     return next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "g++", "clang++"))), None)
 
 
-def expect(parts: Iterable[str]) -> None:
+def expect(parts: Iterable[str], at_once: bool = True) -> None:
     """Begins to compile the parts that have no library yet, one process for each core.
 
     Returns at once; `load` waits for them.  Raises KernelsMissing if none can be compiled.
+    at_once: if false, they begin with the next graph, or with the first of them that is loaded. An update that is never
+        called then compiles nothing.
     """
     _check()
+    if not at_once:
+        _expected.extend(parts)
+        return
     for part in parts:
         _begun(part)
+
+
+def begin_expected() -> None:
+    """Begins to compile all expected parts."""
+    while _expected:
+        _begun(_expected.pop(0))
 
 
 @cache
 def load(part: str) -> None:
     """Gives torch the operators of a part, compiled first if its library is missing.  Raises KernelsMissing."""
     _check()
+    if part in _expected:
+        begin_expected()
     with waiting("compiling", f"kernels ({part})") as wait:
         begun = _begun(part)
         while wait_for([begun], LOOK_SECONDS).not_done:

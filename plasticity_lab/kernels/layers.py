@@ -222,6 +222,11 @@ def gelu(x: Tensor, beta_K: Tensor) -> Tensor:
     return _Gelu.apply(x, beta_K)[0]
 
 
+WHOLE = linear, conv, pool, softmax, batch_norm, layer_norm, attention, gelu
+"""Functions that are not traced into by torch.compile. Otherwise torch 2.13 loses their backward under torch.func.grad.
+"""
+
+
 def _linear_weight(x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
     runs, inputs, outputs = x.shape[0], x.shape[2], delta.shape[2]
     return x.new_empty(runs, inputs, outputs), x.new_empty(runs, 1, outputs)

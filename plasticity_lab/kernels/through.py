@@ -6,21 +6,10 @@ Legend: K runs, B examples, C channels, H, W rows and columns, I inputs, O outpu
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-import torch
 from torch import Tensor
 
 from plasticity_lab.kernels import build, operators
-from plasticity_lab.kernels.layers import (
-    attention,
-    batch_norm,
-    conv,
-    gelu,
-    layer_norm,
-    linear,
-    pool,
-    softmax,
-    tell_shapes,
-)
+from plasticity_lab.kernels.layers import conv, linear, softmax, tell_shapes
 
 Tensors = Mapping[str, Tensor]
 
@@ -67,12 +56,12 @@ def as_given(parameters: Tensors, own: Tensors) -> Tensors:
     return ThroughKernels(own) if isinstance(parameters, ThroughKernels) else own
 
 
-def prepare(parts: Iterable[str] = ()) -> None:
+def prepare(parts: Iterable[str] = (), at_once: bool = True) -> None:
     """Defines the kernels' operators, and begins to compile these parts; other parts are compiled at their first call.
 
-    Raises KernelsMissing.
+    at_once: see `build.expect`.  Raises KernelsMissing.
     """
-    build.expect(parts)
+    build.expect(parts, at_once)
     _define()
 
 
@@ -80,8 +69,4 @@ def prepare(parts: Iterable[str] = ()) -> None:
 def _define() -> None:
     """Gives torch the operators and the shapes of their results, once in a process."""
     operators.define()
-    # Dynamo would trace into the functions and, in torch 2.13, forget their backward under torch.func.grad. Declared
-    # here and not next to the functions: the call imports all of torch.compile.
-    for function in (linear, conv, pool, softmax, batch_norm, layer_norm, attention, gelu):
-        torch.compiler.allow_in_graph(function)
     tell_shapes()

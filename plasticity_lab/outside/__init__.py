@@ -5,6 +5,7 @@ from plasticity_lab.outside import measure
 print(measure(model, loader)["dormant_units"])
 """
 
+import gc
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,13 @@ def __getattr__(name: str) -> Any:
     """The object of that public name."""
     if name not in PLACES:
         raise AttributeError(f"plasticity_lab.outside has no {name}; it has {', '.join(sorted(PLACES))}.")
-    found = getattr(importlib.import_module(f"plasticity_lab.outside.{PLACES[name]}"), name)
+    collects = gc.isenabled()
+    gc.disable()  # a search for garbage among torch's objects takes as long as the import
+    try:
+        found = getattr(importlib.import_module(f"plasticity_lab.outside.{PLACES[name]}"), name)
+    finally:
+        if collects:
+            gc.enable()
     globals()[name] = found
     return found
 

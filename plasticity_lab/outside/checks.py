@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from plasticity_lab.errors import InputError
 from plasticity_lab.outside.batches import Probe
@@ -30,6 +31,11 @@ def one_parameter(module: nn.Module) -> Tensor:
         (name for name, own in module.named_modules() if isinstance(own, torch.jit.ScriptModule)), None
     ):
         raise InputError(f"{scripted or 'The module'} is TorchScript, which cannot be followed; measure the nn.Module.")
+    named = dict(module.named_parameters())
+    if lazy := [name for name, value in named.items() if is_lazy(value)]:
+        raise InputError(f"{lazy[0]} is not initialised; call the module once, with a batch of inputs, before measure.")
+    if meta := [name for name, value in named.items() if value.is_meta]:
+        raise InputError(f"{meta[0]} is on the meta device, without values; measure a module on a CPU or GPU.")
     floats = [value for value in module.parameters() if value.is_floating_point()]
     types = sorted({str(value.dtype).removeprefix("torch.") for value in floats})
     if types not in (["float32"], ["float64"]):

@@ -51,9 +51,11 @@ RECURRENT = CELLS | {"lstm", "gru", "rnn_tanh", "rnn_relu"}
 WITHOUT_PRODUCT = RECURRENT | {"embedding", "embedding_bag"}
 """Layers that neither multiply matrices nor convolve: their parameters do not count in gradients of examples."""
 BENT = frozenset({
-    "abs", "absolute", "__abs__", "sin", "cos", "sinh", "cosh", "atan", "arctan", "asinh", "acosh", "exp", "exp2",
-    "expm1", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "pow", "__pow__", "__rpow__", "square", "erf", "erfc",
-    "sign", "sgn", "reciprocal", "maximum", "minimum", "fmax", "fmin", "heaviside", "sinc", "round", "floor", "ceil",
+    "abs", "absolute", "sin", "cos", "tan", "sinh", "cosh", "asin", "acos", "atan", "arcsin", "arccos", "arctan",
+    "asinh", "acosh", "atanh", "atan2", "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "logit", "logaddexp",
+    "logaddexp2", "xlogy", "sqrt", "rsqrt", "pow", "rpow", "float_power", "square", "erf", "erfc", "sign", "sgn",
+    "reciprocal", "rtruediv", "maximum", "minimum", "fmax", "fmin", "hypot", "heaviside", "sinc", "round", "floor",
+    "ceil", "frac", "trunc", "fix", "fmod", "remainder", "mod", "ipow",
 })  # fmt: skip
 """Functions of single values that are not linear: an activation that is written with them would not be noticed."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,80 +11,12 @@ from torch.autograd.function import BackwardCFunction
 from torch.utils.weak import WeakIdKeyDictionary
 
 from plasticity_lab.errors import InputError
+from plasticity_lab.outside.bent import bent, compared
 from plasticity_lab.outside.calls import Calls, Function, Inputs, Named, computed
-from plasticity_lab.outside.functions import BENT, CELLS, RECURRENT, ActivationCall, Convolution, convolution
+from plasticity_lab.outside.functions import CELLS, RECURRENT, ActivationCall, convolution
 from plasticity_lab.outside.layout import EXAMPLES, Layout, kinds, of_batch, of_state, resized
+from plasticity_lab.outside.node import Graph, Node
 from plasticity_lab.outside.shapes import after_layer, layout_after
-
-COMPARISONS = {"gt", "lt", "ge", "le", "__gt__", "__lt__", "__ge__", "__le__"}
-PRODUCTS = {"mul", "__mul__", "__rmul__", "multiply", "mul_", "__imul__"}
-
-
-@dataclass(eq=False)
-class Node:
-    """One tensor of the forward pass.
-
-    kind: input, parameter, constant, layer, activation, or other. name: the function's name, or the parameter's.
-    module: the path of the submodule that calls the function. sources: the tensors that it is computed from. data:
-    whether it depends on the inputs. number: the call's number among layers and activations. bent: the name of a
-    function of single values behind a layer, which may be part of an activation, until an activation or a layer
-    follows. compared: whether it says which values of units are larger. behind: whether it is computed from a layer,
-    or is one.
-    """
-
-    kind: str
-    name: str
-    shape: tuple[int, ...]
-    sources: Sequence["Node"] = ()
-    module: str = ""
-    data: bool = False
-    layout: Layout | None = None
-    number: int = -1
-    call: ActivationCall | None = None
-    bent: str | None = None
-    compared: bool = False
-    behind: bool = False
-    convolution: Convolution | None = None
-    into: list["Node"] = field(default_factory=list)
-    """The tensors that are computed from it."""
-
-    def parameters(self) -> list[str]:
-        """The names of the parameters that it is computed from, without passing through data."""
-        return [each.name for each in self.upstream(lambda node: not node.data) if each.kind == "parameter"]
-
-    def upstream(self, through: Any = lambda node: True) -> Iterator["Node"]:
-        """The nodes that it is computed from, nearest first, and itself. through: which nodes to pass."""
-        return _walk(self, lambda node: [each for each in node.sources if through(each)])
-
-    def downstream(self) -> Iterator["Node"]:
-        """The nodes that are computed from it, and itself."""
-        return _walk(self, lambda node: node.into)
-
-
-def _walk(start: Node, following: Any) -> Iterator[Node]:
-    seen, queue = {id(start)}, [start]
-    while queue:
-        node = queue.pop(0)
-        yield node
-        for each in following(node):
-            if id(each) not in seen:
-                seen.add(id(each))
-                queue.append(each)
-
-
-@dataclass
-class Graph:
-    """layers, activations: nodes in the order of their calls. outputs: the tensors that the module returns. calls: the
-    names of all functions that are layers or activations, by number. in_place: whether the forward pass changes data in
-    place. written: the paths of submodules that compute a function of single values, which may be an activation.
-    """
-
-    layers: list[Node]
-    activations: list[Node]
-    outputs: list[Node]
-    calls: list[str]
-    in_place: bool = False
-    written: dict[str, None] = field(default_factory=dict)
 
 
 class Recording(Calls):
@@ -179,7 +111,7 @@ class Recording(Calls):
             else:
                 layout = layout_after(name, args, kwargs, value, self.layout) if any(n.data for n in sources) else None
             made = self._made("other", name, value, sources, layout)
-            made.compared = name in COMPARISONS and made.behind
+            made.compared = compared(name, made)
             if value is into:
                 self._changes_base(value, made)
         return found
@@ -200,7 +132,7 @@ class Recording(Calls):
         made.behind = data and (kind == "layer" or any(each.behind for each in sources))
         for each in sources:
             each.into.append(made)
-        made.bent = _bent(name, made) if data and value.is_floating_point() else None
+        made.bent = bent(name, made) if data and value.is_floating_point() else None
         if made.bent:
             self.graph.written[self.path[-1]] = None
         self.nodes[value] = made
@@ -240,37 +172,6 @@ def _in_place(name: str, kwargs: Named) -> bool:
     if name.startswith("__"):
         return name in ("__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__", "__setitem__")
     return bool(kwargs.get("inplace")) or (name.endswith("_") and name != "requires_grad_")
-
-
-def _bent(name: str, made: Node) -> str | None:
-    """The name of a function that may be part of an activation, on the way from a layer."""
-    size = _numel(made.shape)
-    carried = [each.bent for each in made.sources if each.bent and each.data and _numel(each.shape) == size]
-    if carried and made.kind == "other":
-        return carried[0]
-    data = [each for each in made.sources if each.data]
-    if made.kind != "other" or not made.behind:
-        return None
-    bare = name.removesuffix("_") if not name.startswith("__") else name
-    if bare in BENT and any(_numel(each.shape) == size for each in data):
-        return bare
-    if bare == "where" and any(each.compared for each in data):
-        return bare
-    if name in PRODUCTS and len(data) == 2:
-        one, two = data
-        if one is two or (one.compared or two.compared):
-            return bare.strip("_")
-        for h, z in ((one, two), (two, one)):
-            if h.kind == "activation" and h.sources and h.sources[0] is z:
-                return f"{bare.strip('_')} by {h.name}"
-    return None
-
-
-def _numel(shape: Sequence[int]) -> int:
-    found = 1
-    for size in shape:
-        found *= size
-    return found
 
 
 @contextmanager

@@ -71,8 +71,9 @@ def measure(
     a setting that names no layer.
     """
     module, chosen = plain(module), diagnostics_of(diagnostics)
+    like = one_parameter(module)
     with as_it_was(module):
-        probe = probe_of(data, most, targets, one_parameter(module))
+        probe = probe_of(data, most, targets, like)
         try:
             passes = _passes(module, probe, loss)
         except RuntimeError as error:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -11,13 +12,16 @@ from plasticity_lab.activations.activation import Activation
 from plasticity_lab.activations.prelu import PReLU
 from plasticity_lab.errors import InputError
 from plasticity_lab.networks.network import Design, Layer, Unit
-from plasticity_lab.outside.graph import Graph, Node
+from plasticity_lab.outside.functions import RECURRENT
 from plasticity_lab.outside.layout import UNITS, has_examples, kinds, units_of
+from plasticity_lab.outside.node import Graph, Node
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.run_axis import on_run_axis
 
 LINEAR = ("linear", "matmul", "__matmul__", "__rmatmul__", "mm", "addmm")
+OF_SEVERAL = RECURRENT | {"multi_head_attention_forward"}
+"""Layers with several results: gradients are taken by the input of the next activation."""
 CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 
 
@@ -144,6 +148,7 @@ class ModuleNetwork:
             name = names.new(_name_of(module, node))
             _check_units(name, node)
             assert node.call is not None
+            _check_settings(name, node)
             activation = node.call.activation()
             if isinstance(activation, PReLU):
                 _check_slopes(name, node)
@@ -237,6 +242,7 @@ def _layer_before(z: Node, layers: Mapping[int, LayerCall]) -> LayerCall | None:
     for each in z.upstream(lambda node: node.data):
         if each.kind == "layer":
             same = has_examples(each.layout) and units_of(each.layout or ()) == units_of(z.layout or ())
+            same = same and each.name not in OF_SEVERAL
             return layers.get(id(each)) if same else None
     return None
 
@@ -270,6 +276,14 @@ def _check_units(name: str, node: Node) -> None:
             f"{name} is given values of shape {z.shape}, and it is not known which of its dimensions counts examples "
             "and which units; keep them apart from the layer to the activation, as (examples, units) or (examples, "
             "channels, height, width)."
+        )
+
+
+def _check_settings(name: str, node: Node) -> None:
+    """Raises InputError for an activation with bounds that differ from unit to unit."""
+    if node.name != "prelu" and any(prod(source.shape) > 1 for source in node.sources[1:]):
+        raise InputError(
+            f"{name} is given tensors besides its values (bounds, thresholds); it must be one function."
         )
 
 

@@ -67,6 +67,11 @@ class OurOptimizer(torch.optim.Optimizer):
             group["updates"] += 1
         return loss
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All attributes, for copies: torch's own are not enough."""
+        own = ("name", "_target", "_settings", "_hidden", "_seed", "_rule")
+        return {**super().__getstate__(), **{key: getattr(self, key) for key in own}}
+
     def state_dict(self) -> dict[str, Any]:
         """The state, also of a rule that treats all parameters together."""
         rule = {kind: {key: value.clone() for key, value in of.items()} for kind, of in self._rule.items()}

@@ -16,9 +16,10 @@ from plasticity_lab.errors import InputError
 from plasticity_lab.networks.network import Layer
 from plasticity_lab.outside.calls import Calls, Function, Inputs, Named, computed, copied
 from plasticity_lab.outside.functions import ActivationCall
-from plasticity_lab.outside.graph import Graph, tensors_of
+from plasticity_lab.outside.graph import tensors_of
 from plasticity_lab.outside.layout import arranged
 from plasticity_lab.outside.network import LayerCall, ModuleNetwork, Place
+from plasticity_lab.outside.node import Graph
 
 LossOf = Callable[[Any, Any], Tensor]
 

@@ -197,18 +197,21 @@ class Own(Written):
 
     def forward(self, x):
         h = self.relu(x @ self.weight + self.bias)
-        _, state = self.gru(h)
-        h = self.relu_2(self.relu(torch.einsum("bh,ho->bo", state[-1], self.mixed)))
+        steps, state = self.gru(h)
+        h = self.relu_2(self.relu(torch.einsum("bh,ho->bo", state[-1] + f.silu(steps).mean(1), self.mixed)))
         return h @ self.mixed.t() @ self.mixed
 
     def by_hand(self, x):
         z1 = (x @ self.weight + self.bias).transpose(1, 2)
         h1 = z1.clamp(min=0)
-        z2 = self.gru(h1.transpose(1, 2))[1][-1] @ self.mixed
+        steps, state = self.gru(h1.transpose(1, 2))
+        z = steps.transpose(1, 2)
+        h = z * z.sigmoid()
+        z2 = (state[-1] + h.mean(2)) @ self.mixed
         h2 = z2.clamp(min=0)
         h3 = f.relu6(h2)
         features = h3 @ self.mixed.t()
-        places = {"relu": ("relu", z1, h1), "relu_3": ("relu", z2, h2), "relu_2": ("", h2, h3)}
+        places = {"relu": ("relu", z1, h1), "silu": ("", z, h), "relu_3": ("relu", z2, h2), "relu_2": ("", h2, h3)}
         return features @ self.mixed, places, [features]
 
 

@@ -134,3 +134,22 @@ def test_tensors_elsewhere_are_refused():
     operators.define()
     with pytest.raises(NotImplementedError, match="CPU"):
         operators._loading("softmax", "softmax")(torch.zeros(1, 2, 3, device="meta"), False, 0)
+
+
+def test_parts_of_an_update_begin_with_a_graph_or_with_the_first_that_is_loaded(stand_in, monkeypatch):
+    notes = stand_in()
+    monkeypatch.setattr(build, "_expected", [])
+    build.expect(["linear", "linear_adam"], at_once=False)
+    assert not notes.exists(), "the update may never be called"
+    build.expect(["pool"])
+    made(["pool"])
+    assert notes.read_text().split() == ["pool"]
+    build.begin_expected()
+    made(["linear", "linear_adam"])
+    assert sorted(notes.read_text().split()) == ["linear", "linear_adam", "pool"]
+    build.expect(["softmax", "pixels"], at_once=False)
+    monkeypatch.setattr(torch.ops, "load_library", lambda path: None)
+    build.load.__wrapped__("pixels")
+    assert not build._expected
+    made(["softmax"])
+    assert {"softmax", "pixels"} <= set(notes.read_text().split())

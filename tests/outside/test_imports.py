@@ -1,6 +1,7 @@
 """The public names; tests/test_packaging.py imports them where torch and numpy are the only packages."""
 
 import ast
+import gc
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ def test_another_name_is_refused_with_the_right_ones():
     with pytest.raises(AttributeError, match="measure"):
         outside.measures  # noqa: B018
     assert dir(outside) == sorted(outside.PLACES)
+    assert outside.measure
+    assert gc.isenabled()
 
 
 def test_type_checkers_are_told_of_every_public_name():

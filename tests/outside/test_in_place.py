@@ -154,7 +154,9 @@ def test_an_activation_that_is_a_function_is_measured_as_the_module_is(function,
     [
         lambda x: torch.maximum(x, x * 0), lambda x: torch.where(x > 0, x, 0.1 * x), lambda x: x * (x > 0),
         lambda x: x * torch.sigmoid(x), lambda x: x / (1 + x.abs()), lambda x: torch.relu(x) ** 2, lambda x: x.sin(),
-        lambda x: 0.5 * x * (1 + torch.tanh(x + 0.04 * x**3)),
+        lambda x: 0.5 * x * (1 + torch.tanh(x + 0.04 * x**3)), lambda x: x * (x > 0).to(x.dtype),
+        lambda x: x.masked_fill(x < 0, 0.0), lambda x: torch.logaddexp(x, x * 0), lambda x: 1 / (1 + (-x).exp()),
+        torch.special.erf, lambda x: torch.relu(x).square_(),
     ],
 )  # fmt: skip
 def test_an_activation_that_is_written_out_is_refused(function):

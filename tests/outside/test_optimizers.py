@@ -1,5 +1,6 @@
 """The laboratory's optimizers as optimizers of torch: the same steps."""
 
+import copy
 import io
 from typing import Any
 
@@ -136,3 +137,15 @@ def test_what_belongs_to_the_laboratory_is_refused():
         optimizer("adam", [torch.nn.Parameter(torch.ones(1))], schedule="cosine")
     with pytest.raises(ConfigError, match="one group"):
         optimizer("upgd", [{"params": [torch.nn.Parameter(torch.ones(1))]} for _ in range(2)])
+
+
+def test_a_copy_together_with_its_module_goes_on():
+    module = torch.nn.Sequential(
+        torch.nn.Flatten(), torch.nn.Linear(16, 6), torch.nn.ReLU(), torch.nn.Linear(6, LABELS)
+    )
+    trained = optimizer("upgd", module)
+    step(module, trained, 0)
+    again, resumed = copy.deepcopy((module, trained))
+    for one, other in ((module, trained), (again, resumed)):
+        step(one, other, 1)
+    assert torch.equal(module[3].weight, again[3].weight)

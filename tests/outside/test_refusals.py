@@ -150,6 +150,19 @@ def test_what_the_caller_has_set_changes_no_number(context):
         assert measure(module, batches) == plain
 
 
+def lazy():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return nn.LazyLinear(8)
+
+
+def test_parameters_without_values_are_refused():
+    with pytest.raises(InputError, match=r"0\.weight.*initialised"):
+        measure(nn.Sequential(lazy(), nn.ReLU(), nn.Linear(8, 3)), data(6))
+    with pytest.raises(InputError, match=r"0\.weight.*meta"):
+        measure(mlp(nn.ReLU).to("meta"), data(6))
+
+
 def scripted(module):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -60,7 +60,7 @@ def cost_with_memory(
     """
     steps, timetable = tasks.total_steps, agent.timetable
     updates = timetable.all_updates(steps, agent.environments)
-    if emptied:
+    if emptied or agent.empty_each_task:
         positions = range(parts.benchmark.tasks)
         updates = sum(timetable.updates_of(each, tasks.task_steps, agent.environments, True) for each in positions)
     remembered = min(agent.capacity, steps) // agent.environments * agent.environments
@@ -83,6 +83,7 @@ def cost_with_memory(
         forwards=steps // agent.environments + passes_of_tests(parts.benchmark, resource),
         forward_flops=2 * work * aligned(agent.environments),
         host_steps=host_steps(parts.benchmark, resource, tasks.task_steps),
+        host_calls=host_calls(parts.benchmark, resource, tasks.task_steps, agent.environments),
         graphs=2,
         bulk_bytes=ring,
         **of_kernels(parts, models),
@@ -101,6 +102,18 @@ def host_steps(benchmark: BodyBenchmark, resource: Bodies, steps: int) -> dict[s
     total: Counter[str] = Counter()
     for position, count in _tasks_like(benchmark).items():
         total[benchmark.body_of(position)] += count * (steps + _test(benchmark, resource, position)[1])
+    return dict(total)
+
+
+def host_calls(benchmark: BodyBenchmark, resource: Bodies, steps: int, environments: int) -> dict[str, int]:
+    """Body → number of times that all of its environments take a step together, including tests.
+
+    steps: as in `host_steps`. environments: environments of a run.
+    """
+    total: Counter[str] = Counter()
+    for position, count in _tasks_like(benchmark).items():
+        calls = steps // environments + _test(benchmark, resource, position)[0]
+        total[benchmark.body_of(position)] += count * calls
     return dict(total)
 
 

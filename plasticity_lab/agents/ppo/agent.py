@@ -6,7 +6,7 @@ from math import prod
 import torch
 from torch import Tensor
 
-from plasticity_lab.agents.acting.cost import STEPS_AN_EPISODE, host_steps, passes_of_tests, steps_of_bodies
+from plasticity_lab.agents.acting.cost import STEPS_AN_EPISODE, host_calls, host_steps, passes_of_tests, steps_of_bodies
 from plasticity_lab.agents.acting.measures import FRICTION, measures_of, of_updates
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.cost import Cost, Share
@@ -122,6 +122,7 @@ def cost_of(agent: PPOSettings, parts: Parts[BodyBenchmark], model: Model, resou
         forwards=rollouts * (agent.rollout + 1) + passes_of_tests(parts.benchmark, resource),
         forward_flops=2 * work * aligned(agent.environments),
         host_steps=host_steps(parts.benchmark, resource, stages.task_steps),
+        host_calls=host_calls(parts.benchmark, resource, stages.task_steps, agent.environments),
         graphs=2 * len({body.name for body in bodies}),
         **of_kernels(parts, [model], clipped=agent.max_norm is not None),
         statistics=_statistics(agent, bodies),

@@ -148,7 +148,9 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
         cost = cost_with_memory(
             self, parts, list(models.values()), resource, tasks, operations, memory, emptied=len(bodies) > 1
         )
-        return replace(cost, graphs=3 * len(bodies)) if apart else replace(cost, kernels=False, kernel_parts=())
+        if not apart:
+            return replace(cost, priced_as="pixels", kernels=False, kernel_parts=())
+        return replace(cost, priced_as="sac", graphs=3 * len(bodies))
 
     def _operations(self, models: Mapping[str, Model]) -> int:
         """Operations in matrix products of one update of all networks; a pass takes two for each multiplication.

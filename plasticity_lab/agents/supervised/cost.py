@@ -13,6 +13,8 @@ from plasticity_lab.networks.model import Model
 
 BYTES_A_PARAMETER = 20
 """A parameter, its gradient, two moments and one copy for the intervention, in float32."""
+OF_EVALUATION = 0.3
+"""The time to compile the graph of an evaluation, as a share of the time for both graphs."""
 PASSES, COLUMNS = 2.5, 3
 """Measuring a perturbed epoch: its cost in forward passes, and the number of recorded numbers."""
 
@@ -26,7 +28,8 @@ def cost_of(parts: Parts, model: Model, images: ImageSet, clipped: bool = False,
     kernels = of_kernels(parts, [model], clipped)
     kernels["hindrance"] = hindrance(parts, model, clipped)
     if (many := kernel_of(parts, model, clipped)) is not None:
-        kernels["kernel_parts"] = [many, score]
+        of_graphs = 0.0 if score == SCORE else OF_EVALUATION
+        kernels |= {"kernel_parts": [many, score], "priced_as": "stack", "graphs_by_kernels": of_graphs}
     benchmark = parts.benchmark
     pixels = prod(images.train_images.shape[1:])
     lesson = benchmark.lesson(images, parts.stream_seeds[0], 0)
@@ -57,9 +60,9 @@ def cost_of(parts: Parts, model: Model, images: ImageSet, clipped: bool = False,
         rows=benchmark.tasks + benchmark.total_epochs + pairs,
         epochs=benchmark.total_epochs,
         parameters=model.stored,
-        # The pairs, and the untrained network on every task; the usual evaluations are too few to count.
-        forwards=((pairs + benchmark.tasks if pairs else 0) + seen) * -(-held_out // AT_ONCE),
-        forward_flops=2 * AT_ONCE * work if pairs or seen else 0,
+        # Without pairs, each task is evaluated once; with pairs, the untrained network is evaluated on every task.
+        forwards=(pairs + benchmark.tasks + seen) * -(-held_out // AT_ONCE),
+        forward_flops=2 * AT_ONCE * work,
         passes=batches * (benchmark.tasks - 1),
         pass_flops=flops_of(model, batch),
         looks=PASSES * seen,

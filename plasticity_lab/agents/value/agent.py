@@ -37,6 +37,11 @@ the target and its copy."""
 BOARD_OPERATIONS = 10**9
 """Convolving updates with fewer operations are priced as boards of 10 × 10 squares, others as frames of 84 × 84 pixels:
 small updates have a cost that does not depend on the pack's width."""
+FEWEST_LAYERS, OF_A_DISTRIBUTION, OF_NOISE = 4, 1.0, 2.5
+"""The layers of small_nature, and the additional time to compile a graph with a distribution of returns, or with noisy
+layers. Both graphs of dqn, rainbow_lite and rainbow took 12, 30 and 71 seconds with small_nature, and 28, 60 and 73
+with small_impala.
+"""
 BYTES_A_PRIORITY = 16
 """A step's priority, twice while a checkpoint is written, and the sums."""
 
@@ -110,9 +115,16 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
         priorities = BYTES_A_PRIORITY if self.replay == "prioritised" else 0
         tasks = self.tasks(parts, model)
         cost = cost_with_memory(self, parts, [model], resource, tasks, operations, memory, priorities)
+        distribution, noise = bool(self.atoms), self.layer_noise is not None
+        graph_size = (
+            len(model.design.layers) / FEWEST_LAYERS * (1 + OF_A_DISTRIBUTION * distribution) + OF_NOISE * noise
+        )
+        cost = replace(cost, graph_size=graph_size)
         if not any(unit.kind == "channel" for unit in model.units):
             return cost
-        return replace(cost, speed="boards" if operations < BOARD_OPERATIONS else "convolving")
+        if operations < BOARD_OPERATIONS:
+            return replace(cost, speed="boards")
+        return replace(cost, speed="convolving", priced_as="pixels")
 
     @classmethod
     def timed_environments(cls) -> Mapping[str, Callable[[int], object]]:

@@ -9,6 +9,8 @@ from plasticity_lab.interventions.intervention import Intervention
 
 CLASSES = {
     "c_chain": "c_chain.CChain",
+    "c_chain_discrete": "c_chain.CChain",
+    "c_chain_dqn": "c_chain.CChain",
     "ccbp": "ccbp.ContinuousContinualBackprop",
     "continual_backprop": "continual_backprop.ContinualBackprop",
     "dash": "dash.DASH",
@@ -33,6 +35,16 @@ CLASSES = {
     "spectral": "spectral.Spectral",
     "weight_clipping": "weight_clipping.WeightClipping",
 }
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "c_chain_discrete": {
+        "strength": 10000.0, "initial": 1.0, "least": 1.0, "first": 11, "window": 50, "of_round": "mean",
+        "per_task": "means",
+    },
+    "c_chain_dqn": {
+        "strength": 0.01, "initial": 50.0, "first": 10000, "window": 50000, "skipped": 1, "per_task": "none",
+    },
+}  # fmt: skip
+"""The settings of some names that differ from their class's defaults, as in conf/intervention."""
 REFUSED = {
     "plasticity_injection": "it changes the forward pass of the network, which a module defines itself",
     **dict.fromkeys(
@@ -67,7 +79,7 @@ def made(name: str, settings: Mapping[str, Any]) -> Intervention:
         raise ConfigError(f"{name} needs the laboratory's own networks: {REFUSED[name]}; {_known()}.")
     if name not in CLASSES:
         raise ConfigError(f"There is no intervention '{name}'; {_known()}.")
-    found = build("intervention", name, f"{PACKAGE}.{CLASSES[name]}", settings)
+    found = build("intervention", name, f"{PACKAGE}.{CLASSES[name]}", {**PRESETS.get(name, {}), **settings})
     assert isinstance(found, Intervention)
     if name == "reset_layers" and settings.get("layers") == "head":
         raise ConfigError(

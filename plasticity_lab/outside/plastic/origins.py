@@ -105,14 +105,14 @@ def numbered(shape: torch.Size, axis: int) -> Tensor:
     """0, 1, … along an axis, expanded to the shape."""
     sizes = [1] * len(shape)
     sizes[axis] = shape[axis]
-    return torch.arange(shape[axis]).view(sizes).expand(shape)
+    return torch.arange(shape[axis], dtype=torch.int32).view(sizes).expand(shape)
 
 
 def axis_of(labels: Tensor) -> int | None:
     """The axis along which the labels are 0, 1, …, constant along all others; None without such an axis."""
     for axis in reversed(range(labels.dim())):
         own = along(labels, axis)
-        if own is not None and torch.equal(own, torch.arange(len(own))):
+        if own is not None and torch.equal(own, torch.arange(len(own), dtype=torch.int32)):
             return axis
     return None
 
@@ -126,7 +126,7 @@ def block(labels: Tensor, axis: int, count: int) -> tuple[int, int] | None:
     places = [] if own is None else (own >= 0).nonzero().flatten().tolist()
     if own is None or not places or len(places) % count or places[-1] - places[0] + 1 != len(places):
         return None
-    wanted = torch.arange(count).repeat_interleave(len(places) // count)
+    wanted = torch.arange(count, dtype=torch.int32).repeat_interleave(len(places) // count)
     return (places[0], places[-1] + 1) if torch.equal(own[places], wanted) else None
 
 

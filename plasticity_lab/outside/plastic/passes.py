@@ -123,7 +123,8 @@ class Passes:
 
     def _skips(self) -> bool:
         watched = self.trace is None or self._reads
-        return self._paused or self._by_hand or not watched or not torch.is_grad_enabled()
+        replaced = all(id(value) not in self._constants for value in self._module.parameters())  # by functional_call
+        return replaced or self._paused or self._by_hand or not watched or not torch.is_grad_enabled()
 
     def _new(self, inputs: Any = ()) -> Trace | Watch:
         return Trace(self._constants, inputs) if self.trace is None else Watch(self.trace.overwritten)

@@ -42,7 +42,8 @@ class Plastic:
     module and its name that gives the module new weights. leave: names of modules, parameters and places that it
     leaves alone. example: arguments of a forward pass; without them the first pass with gradients shows the structure.
     loss: (outputs, answers) → the loss of each example; divergence: (outputs, reference) → a distance of each example.
-    Both are for classes by default.
+    Both are for classes by default. in_round: number of updates that learn from the same data, such as a rollout, for
+    `c_chain`.
 
     Call `step` after the optimizer's step; add `penalty` to the loss, if the intervention has one; call `task_ended`
     between tasks. Raises ConfigError or InputError for everything that it cannot do.
@@ -61,6 +62,7 @@ class Plastic:
         example: Any = None,
         loss: Loss = of_examples,
         divergence: Callable[[Tensor, Tensor], Tensor] | None = None,
+        in_round: int = 1,
         **settings: Any,
     ) -> None:
         if settings and not isinstance(intervention, str):
@@ -73,7 +75,7 @@ class Plastic:
         self._leave = {leave} if isinstance(leave, str) else set(leave)
         of_units = self.settings.keys() <= names.RESET_UNITS  # then the next layer's weights are needed
         self._trained = checks.trained(self.model, self._optimizers, () if of_units else self._leave)
-        self._seed, self._init, self._gain, self._loss = seed, init, gain, loss
+        self._seed, self._init, self._gain, self._loss, self._round = seed, init, gain, loss, in_round
         self._divergence = cross_entropy_with if divergence is None else divergence_by(divergence)
         births = any(names.reads_birth(name, each) for name, each in self.settings.items())
         self._birth = kept(self.model) if births else {}
@@ -127,7 +129,7 @@ class Plastic:
             raise InputError(f"{self} adds a term to the loss; add keep.penalty() to it before loss.backward().")
         if self._heads is not None:
             self._heads.step(self._group)
-        more: dict[str, Any] = {"before": self._before, "noted": self._noted}
+        more: dict[str, Any] = {"before": self._before, "noted": self._noted, "round": self._round}
         if own.watches_units or self._resets:
             more["hidden"] = now.model.hidden([each.detach() for each in self._passes.last()])
         if own.needs_step:
@@ -268,6 +270,7 @@ class Plastic:
             "loss": each,
             "divergence": self._divergence,
             "second": other,
+            "round": self._round,
         }
 
 

@@ -228,7 +228,7 @@ class Trace(TorchFunctionMode):
                 if not isinstance(each, Tensor):
                     return each
                 own = call.before[id(each)].sources.get(source)
-                return torch.full((1,) * each.dim(), -1).expand(each.shape) if own is None else own
+                return torch.full((1,) * each.dim(), -1, dtype=torch.int32).expand(each.shape) if own is None else own
 
             moved = moved_labels(call, tree_map(labels, call.first))
             if moved is None or [each.shape for each in moved] != [each.shape for each in results]:

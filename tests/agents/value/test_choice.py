@@ -135,7 +135,15 @@ def test_boards_are_priced_by_figures_of_their_own_and_packed(words, yardstick, 
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize("more", [(), ("agent.environments=3", "agent.update_period=5"), ("agent.capacity=5000",)])
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        ("agent.environments=3", "agent.update_period=5"),
+        ("agent.capacity=5000",),
+        ("agent.empty_each_task=true",),
+    ],
+)
 def test_its_price_is_what_it_does(more):
     (run,) = packs_of(*SMALL, *more, "seed=0")
     resource = resources(Path())(run)
@@ -155,6 +163,7 @@ def test_its_price_is_what_it_does(more):
     )
     assert cost.host_steps["catch"] == cost.length + 2 * 2 * 18
     assert cost.forwards == cost.length // learner.agent.environments + 2 * 18
+    assert cost.host_calls == {"catch": cost.forwards}
 
 
 @pytest.mark.sample(1)

@@ -1,14 +1,14 @@
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import pytest
 
 from launch.__main__ import main
 from launch.bench.usual import work_of
-from launch.plan.calibration import calibration_of, damaged_calibrations, write_calibration
+from launch.plan.calibration import calibration_of, damaged_calibrations, read_calibration, write_calibration
 from launch.plan.device import kind_of
-from launch.plan.measuring import fitted, narrowest, speed_of
-from launch.plan.speed import AVX2, AVX512, Calibration
+from launch.plan.measuring import fitted, narrowest, speed_of, speeds_of
+from launch.plan.speed import AVX2, AVX512, Calibration, default_calibration
 from launch.plan.speed import GPU as OF_GPUS
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.records.damage import DamagedFile
@@ -54,6 +54,29 @@ def test_what_was_measured_is_used_and_the_rest_is_the_default(tmp_path):
     assert found.of("dense").flops["eager"] == eager.flops["eager"]
     assert found.of("convolving").memory == 1.5
     assert calibration_of("NVIDIA H200", Store(tmp_path)) == GPU
+
+
+def test_a_step_of_a_large_network_takes_at_least_the_time_of_its_memory():
+    """Batch 1, width 2000: 30 MFLOP, but a value, a gradient and two moments for each of 5.6 million parameters."""
+    parameters, flops = 5_592_010, 30_392_000
+    for mode, least in (("eager", 6e-3), ("kernels", 2e-3)):
+        dense = AVX512.of("dense")
+        assert least < dense.seconds(mode, 1, 1, flops, parameters) < 15e-3
+        assert dense.seconds(mode, 1, 1, flops) < least / 2
+    small = dense.seconds("eager", 1, 1, FLOPS, 10_000) - dense.seconds("eager", 1, 1, FLOPS)
+    assert small == pytest.approx(10_000 * dense.parameter_seconds["eager"], rel=0.05), "it fits into the caches"
+
+
+def test_a_measured_yardstick_multiplies_the_shipped_figures_it_corrects():
+    cost = Workload("mlp").cost
+    twice = {width: width / (2 * AVX512.priced(cost).seconds("kernels", width, 1, cost.flops, cost.parameters))
+             for width in (1, 4)}  # fmt: skip
+    found = speeds_of("dense", cost, {"kernels": twice}, 1.0, AVX512)
+    assert found.keys() == {"dense", "stack", "ppo", "sac"}
+    for name, speed in found.items():
+        assert speed.flops == {"kernels": pytest.approx(AVX512.of(name).flops["kernels"] / 2)}
+        assert speed.run_seconds == {"kernels": pytest.approx(2 * AVX512.of(name).run_seconds["kernels"])}
+    assert speeds_of("mine", cost, {"kernels": twice}, 1.0, AVX512).keys() == {"mine"}
 
 
 def test_figures_are_those_of_a_capability(tmp_path):
@@ -105,6 +128,9 @@ def test_calibrate_leaves_what_plans_read(tmp_path, capsys):
     assert found.basis.startswith("measured on one core of")
     assert found.of("dense").step_seconds["eager"] != CPU.of("dense").step_seconds["eager"]
     assert found.of("dense").width["compiled"] == CPU.of("dense").width["compiled"]
+    of_sac, shipped = (calibration.of("sac").run_seconds for calibration in (found, default_calibration(kind)))
+    assert of_sac["eager"] != shipped["eager"], "the MLP's measurement corrects it"
+    assert of_sac["kernels"] == shipped["kernels"]
 
 
 QUICK = ("--device", "cpu", "--mode", "eager", "--repeats", "1", "--steps", "2")
@@ -117,7 +143,7 @@ def timed(monkeypatch):
 
     def quickly(device, yardsticks, environments, modes, repeats, say):
         names.append(sorted(environments))
-        return replace(CPU, host_steps=dict.fromkeys(environments, 2e-6)), {"rates": {}}
+        return Calibration(CPU.speeds, "quick", dict.fromkeys(environments, 2e-6)), {"rates": {}}
 
     monkeypatch.setattr("launch.plan.measuring.measured", quickly)
     return names
@@ -129,7 +155,8 @@ def test_the_environments_are_timed_that_words_name_or_plans_of_the_store(tmp_pa
 
     def calibrate(*words):
         assert main(["calibrate", *words, "--store", str(tmp_path), *QUICK]) == 0, capsys.readouterr().err
-        return timed[-1], sorted(calibration_of(kind_of("cpu"), store).host_steps)
+        kept = read_calibration(store.calibration(device_name(kind_of("cpu"))))
+        return timed[-1], sorted(kept.host_steps)
 
     assert calibrate() == ([], [])
     planned(store, "seed=0")

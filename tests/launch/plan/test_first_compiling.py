@@ -24,13 +24,16 @@ from tests.helpers.sweeps import SMOKE, planned, said_last
 pytestmark = [needs_compiler, needs_kernels]
 MLP, OF_PRELU = {"stack_right", "stack_adam"}, {"linear", "linear_adam", "linear_gradients"}
 PART_SECONDS = COMPILING["parts"]
-FIRST, FURTHER = COMPILING["graphs_on_cpu"]["dense"]
+GRAPHS = COMPILING["graphs_on_cpu"]
+FIRST, FURTHER = GRAPHS["first"] + GRAPHS["dense"], GRAPHS["dense"]
+BY_KERNELS = 0.0  # steps and evaluations by our kernels need no graph
 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_compiled(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
     monkeypatch.setattr(timing, "cores", lambda: 1)
+    monkeypatch.setattr(timing, "has_header", lambda: True)
 
 
 @pytest.fixture
@@ -62,15 +65,16 @@ def test_a_structure_is_counted_once_by_its_mode_and_the_parts_that_it_calls(sec
     of_parts = sum(PART_SECONDS[part] for part in MLP)
     assert seconds("mode=eager") == 0
     assert seconds("mode=compiled") == pytest.approx(FIRST)
-    assert seconds("mode=kernels") == pytest.approx(FIRST + of_parts)
+    assert seconds("mode=kernels") == pytest.approx(BY_KERNELS + of_parts)
     by_sgd = of_parts - PART_SECONDS["stack_adam"] + PART_SECONDS["stack_sgd"]
-    assert seconds("mode=kernels", "optimizer=sgd") == pytest.approx(FIRST + by_sgd)
+    assert seconds("mode=kernels", "optimizer=sgd") == pytest.approx(BY_KERNELS + by_sgd)
     of_parts = sum(PART_SECONDS[part] for part in OF_PRELU)
     assert seconds("mode=kernels", "activation=prelu") == pytest.approx(FIRST + of_parts)
     by_sgd = of_parts - PART_SECONDS["linear_adam"] + PART_SECONDS["linear_sgd"]
     assert seconds("mode=kernels", "activation=prelu", "optimizer=sgd") == pytest.approx(FIRST + by_sgd)
     clipped = ("agent=ppo", "benchmark=classic_cycle", "agent.max_norm=0.5")
-    assert seconds("mode=kernels", *clipped) == pytest.approx(FIRST + of_parts - PART_SECONDS["linear_adam"])
+    of_ppo = GRAPHS["first"] + 2 * GRAPHS["ppo"]
+    assert seconds("mode=kernels", *clipped) == pytest.approx(of_ppo + of_parts - PART_SECONDS["linear_adam"])
     many = ("mode=compiled", "seed=range(40)", "launch.workers=2")
     assert seconds(*many, workers=2) <= 2 * FIRST, "packs of one structure share its graphs"
     two = ("mode=compiled", "activation=relu,tanh")
@@ -79,36 +83,36 @@ def test_a_structure_is_counted_once_by_its_mode_and_the_parts_that_it_calls(sec
 
 
 def test_code_that_is_there_is_not_counted_and_of_other_machines_it_is_not_known(seconds, store):
-    words = ("mode=kernels", "seed=0")
+    words = ("mode=kernels", "seed=0", "activation=prelu")
     whole = seconds(*words)
-    compile_parts(["stack_right"])
-    assert seconds(*words) == pytest.approx(whole - PART_SECONDS["stack_right"])
-    compile_parts(MLP)
+    compile_parts(["linear"])
+    assert seconds(*words) == pytest.approx(whole - PART_SECONDS["linear"])
+    compile_parts(OF_PRELU)
     assert seconds(*words) == pytest.approx(FIRST)
     compile_graphs(planned(store, *words))
     assert seconds(*words) == 0
-    assert seconds("mode=kernels", "activation=leaky_relu") == pytest.approx(FIRST), "another structure's graphs"
-    assert seconds(*words, kind="cpu-avx2-000000") == pytest.approx(whole)
+    assert seconds(*words, "network.width=50") == pytest.approx(FIRST), "another structure's graphs"
+    assert seconds(*words, kind="cpu-avx2-000000") == pytest.approx(whole + COMPILING["header"])
 
 
 def test_it_is_said_and_costs_of_packs_do_not_contain_it(store, capsys):
-    asked = ("mode=kernels", "seed=0", "launch.workers=1")
+    asked = ("mode=kernels", "seed=0", "launch.workers=1", "activation=prelu")
     words = said_last(*SMOKE, *asked, f"store={store.root}", "dry_run=true")
     assert run_command(words) == 0
     cold = capsys.readouterr().out
-    compile_parts(MLP)
+    compile_parts(OF_PRELU)
     compile_graphs(planned(store, *asked))
     assert run_command(words) == 0
     warm = capsys.readouterr().out
-    needed = in_time(FIRST + sum(PART_SECONDS[part] for part in MLP))
-    assert needed in cold
-    assert needed not in warm
+    needed = in_time(FIRST + sum(PART_SECONDS[part] for part in OF_PRELU))
+    assert f"{needed} to compile kernels and graphs that are not there" in cold
+    assert "to compile" not in warm
     assert cold.splitlines()[:3] == warm.splitlines()[:3], "the packs and their times"
 
 
 def test_if_compiling_takes_longer_than_training_the_way_out_is_said(store, capsys, monkeypatch):
     asked = [*said_last("seed=0", "device=cpu", "tracking=store", "launch.workers=1"), f"store={store.root}"]
-    needed = in_time(FIRST + sum(PART_SECONDS[part] for part in MLP))
+    needed = in_time(BY_KERNELS + sum(PART_SECONDS[part] for part in MLP))
 
     def said(*words):
         assert run_command([*asked, *words, "dry_run=true"]) == 0
@@ -123,6 +127,21 @@ def test_if_compiling_takes_longer_than_training_the_way_out_is_said(store, caps
         run_command(asked)
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "mode=eager" in line]
     assert needed in line
+
+
+def test_graphs_are_priced_by_agent_and_a_missing_header_once(seconds, monkeypatch):
+    value = ("benchmark=catch", "mode=compiled")
+    by_agent = [seconds(*value, f"agent={name}") - GRAPHS["first"] for name in ("dqn", "rainbow_lite", "rainbow")]
+    assert by_agent == pytest.approx([2 * size * GRAPHS["boards"] for size in (1.0, 2.0, 5.0)]), (
+        "noise, and a layer more"
+    )
+    replay = ("benchmark=split_digits", "mode=kernels", "optimizer=sgd")
+    of_parts = PART_SECONDS["stack_sgd"] + PART_SECONDS["linear"]
+    assert seconds(*replay) - of_parts == pytest.approx(GRAPHS["first"] + 0.3 * GRAPHS["dense"]), "of its evaluation"
+    sac = ("benchmark=mujoco", "agent=sac", "mode=compiled")
+    assert seconds(*sac) == pytest.approx(GRAPHS["first"] + 3 * GRAPHS["sac"])
+    monkeypatch.setattr(timing, "has_header", lambda: False)
+    assert seconds(*sac) == pytest.approx(GRAPHS["first"] + 3 * GRAPHS["sac"] + COMPILING["header"])
 
 
 class StandIn:

@@ -11,7 +11,7 @@ from launch.plan import planner
 from launch.plan.calibration import calibration_of, write_calibration
 from launch.plan.device import NO_COMPILER, kind_of
 from launch.plan.planner import choice_of
-from launch.plan.speed import AVX2, Calibration, Speed, default_calibration, known_yardsticks, rule_of
+from launch.plan.speed import Calibration, Speed, deciding_speed, known_yardsticks, rule_of
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.kernels import build
@@ -37,7 +37,7 @@ def taken(cost=COST, kind=ON_AVX2, setting="auto", uncompiled=None, modes=None):
 @pytest.mark.parametrize("kind", [ON_AVX2, ON_AVX512, ON_A_GPU, "cpu"])
 @pytest.mark.parametrize("speed", [*known_yardsticks(), "another"])
 def test_by_itself_a_run_is_compiled_from_so_many_updates_on_as_save_what_that_costs(kind, speed):
-    rule, figures = rule_of(kind, speed), default_calibration(kind).of(speed)
+    rule, figures = rule_of(kind, speed), deciding_speed(kind, speed)
     an_update = [figures.seconds(each, 1, 1, 10**6) for each in ("eager", rule.mode)]
     enough = math.ceil(rule.from_seconds / (an_update[0] - an_update[1]))
     cost = replace(COST, speed=speed, flops=10**6)
@@ -47,8 +47,25 @@ def test_by_itself_a_run_is_compiled_from_so_many_updates_on_as_save_what_that_c
     assert f"{rule.from_seconds:g} s" in choice_of(many, kind, "auto", None, {}).why
 
 
+@pytest.mark.parametrize(
+    ("kind", "speed", "flops", "enough"),
+    [
+        (ON_AVX512, "dense", 6_073_600, 2_840),
+        (ON_AVX2, "dense", 6_073_600, 3_269),
+        (ON_AVX512, "convolving", 254_822_400, 330),
+        (ON_AVX512, "boards", 118_267_904, 242),
+        (ON_AVX512, "ppo", 102_039_552, 1_247),
+        (ON_A_GPU, "convolving", 254_822_400, 1_313),
+    ],
+)
+def test_the_shortest_run_that_is_compiled_stays_the_same_whatever_plans_cost(kind, speed, flops, enough):
+    cost = replace(COST, speed=speed, flops=flops)
+    taken_by = [taken(replace(cost, updates=updates), kind) for updates in (enough - 1, enough)]
+    assert taken_by == ["eager", rule_of(kind, speed).mode]
+
+
 def test_a_run_that_lacks_kernels_is_compiled_where_that_alone_saves_enough():
-    convolving = AVX2.of("convolving")
+    convolving = deciding_speed(ON_AVX2, "convolving")
     cost = replace(COST, speed="convolving", flops=10**8, updates=650)
     by_kernels, compiled = (
         convolving.seconds("eager", 1, 650, 10**8) - convolving.seconds(each, 1, 650, 10**8)

@@ -44,8 +44,8 @@ def test_the_mode_follows_from_updates_and_estimate_keeps_it(store, words, capsy
 def test_acting_and_environments_take_their_time(words):
     (pack,) = packs_of(words)
     speed = CPU.of("dense")
-    updates = 24_000 * (speed.step_seconds["eager"] + 3 * 1_000_000 / speed.flops["eager"])
-    forwards = speed.forward_seconds(3, 12_000, 1_000)
+    updates = speed.seconds("eager", 3, 24_000, 1_000_000, parameters=1_000)
+    forwards = speed.seconds_of_forwards("eager", 3, 12_000, 1_000)
     assert 0 < forwards < updates / 5
     assert pack.seconds == pytest.approx(updates + forwards + 3 * 12_000 * HOST_STEP_SECONDS)
     slow = replace(speed, step_seconds={"eager": 1.0, "compiled": 1.0})
@@ -53,11 +53,18 @@ def test_acting_and_environments_take_their_time(words):
     assert pack.seconds == pytest.approx(24_000 + 3 * 12_000 * 2.0, rel=0.2)
 
 
-def test_a_further_graph_is_compiled_once_more(words):
+def test_a_call_of_a_packs_environments_is_priced_once_and_each_step_for_each_run(words):
     found = resolved(*words)
-    price = costs_to_train(found.settings)
-    one, two = (CPU.seconds(replace(price(found.runs[0]), graphs=graphs), "compiled", 3) for graphs in (1, 2))
-    assert two > one + 1
+    cost = costs_to_train(found.settings)(found.runs[0])
+    timed = replace(CPU, host_steps={GAME: 1e-3}, host_calls={GAME: 1.0})
+    without = replace(CPU, host_steps={GAME: 0.0})
+    for calls, width in ((12_000, 3), (3_000, 3), (3_000, 8)):
+        priced = replace(cost, host_calls={GAME: calls})
+        more = timed.seconds(priced, "eager", width) - without.seconds(priced, "eager", width)
+        assert more == pytest.approx(calls + width * 12_000 * 1e-3)
+    alone = replace(CPU, host_steps={GAME: 0.5}).over(timed)
+    assert alone.host_steps[GAME] + alone.host_calls[GAME] == pytest.approx(0.5), "calibrate steps it alone"
+    assert alone.host_calls[GAME] == pytest.approx(1000 * alone.host_steps[GAME])
 
 
 def test_memory_of_the_host_counts_everywhere_and_what_is_largest_is_named(words):

@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
 from plasticity_lab.errors import InputError
-from plasticity_lab.outside import Plastic
+from plasticity_lab.outside import Plastic, measure
 from tests.helpers.packs import needs_compiler
 
 X, Y = torch.randn(16, 6, generator=torch.Generator().manual_seed(0)), torch.arange(16) % 3
@@ -173,3 +173,22 @@ def test_processes_that_train_one_module_agree(tmp_path, name):
     heads = keep.state_dict()["state"]["heads.weight"]
     for one, other in zip([*reached, state["heads.weight"]], [*wanted, heads], strict=True):
         torch.testing.assert_close(torch.tensor(one), other, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_measurements_and_interventions_do_not_disturb_each_other(first):
+    """Before the first pass, or later; passes with other parameters are not the module's."""
+    settings: dict[str, Any] = {"every": 3, "strength": 0.5}
+    wanted = after(9, *begun("redo", **settings))
+    module, optimizer, keep = begun("redo", **settings)
+    for _ in range(3):
+        if first:
+            measure(module, [(X, Y)], ["dormant_units", "grama", "curvature"])
+        after(3, module, optimizer, keep)
+        measure(module, [(X, Y)], ["dormant_units", "grama", "curvature"])
+    assert all(torch.equal(one, other) for one, other in zip(weights(module), wanted, strict=True))
+    assert keep.measured()["resets"] > 0
+    moved = {name: torch.zeros_like(value) for name, value in module.named_parameters()}
+    torch.func.functional_call(module, moved, (X,))
+    with pytest.raises(InputError, match="No forward pass"):
+        keep.step()

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn.functional import normalize, relu, silu
 
-from plasticity_lab.component import load
+from plasticity_lab.component import load, typed
 from plasticity_lab.errors import ConfigError, InputError
 from plasticity_lab.outside import Plastic
 from plasticity_lab.outside.plastic import names
@@ -108,11 +108,12 @@ def test_unknown_interventions_and_settings_are_refused_with_the_right_ones():
 
 
 def test_every_intervention_of_the_laboratory_is_known_or_refused_in_a_sentence():
-    classes = {name: load(choice("intervention", name)[0]) for name in choices("intervention")}
-    own = names.classes()
-    variants = {"c_chain_discrete", "c_chain_dqn"}  # other values of the same settings
-    assert classes.keys() == own.keys() | names.REFUSED.keys() | variants
-    assert all(own[name] is of for name, of in classes.items() if name in own)
+    """With the settings of its file, if none is given."""
+    assert set(choices("intervention")) == names.CLASSES.keys() | names.REFUSED.keys()
+    for name, of in names.classes().items():
+        target, settings = choice("intervention", name)
+        assert load(target) is of
+        assert typed(of, "intervention", name, {}) | names.PRESETS.get(name, {}) == settings
 
 
 def step(keep: Plastic, penalty: bool = True, zero: bool = False) -> None:

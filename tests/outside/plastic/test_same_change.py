@@ -28,7 +28,7 @@ from tests.helpers.twins import (
 )
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "c_chain": {"first": 2, "window": 3},
+    "c_chain": {"first": 2, "window": 3, "in_round": 2, "of_round": "mean"},
     "ccbp": {"every": 2, "strength": 0.5},
     "continual_backprop": {"strength": 0.3, "maturity": 1, "every": 2},
     "dash": {"batch": 4},
@@ -52,7 +52,11 @@ MORE = [
     ("selective_reinit", {"every": 2, "utility": "magnitude", "pruning": "proportional", "strength": 0.1}, "cnn"),
     ("spectral", {}, "normed"), ("l2", {}, "normed"), ("feature_norm", {"sites": "all"}, "cnn"),
 ]  # fmt: skip
-CASES = [(name, SETTINGS.get(name, {}), kind) for name in names.CLASSES for kind in ("mlp", "cnn") if name != "nap"]
+CASES = [
+    (name, SETTINGS.get(name, {}), kind)
+    for name in sorted(names.CLASSES.keys() - {"nap", *names.PRESETS})
+    for kind in ("mlp", "cnn")
+]
 CASES += [("nap", SETTINGS["nap"], "normed"), ("redo", SETTINGS["redo"], "normed"), *MORE]
 
 
@@ -81,6 +85,8 @@ def test_each_change_has_the_laboratorys_bits(name, settings, kind, monkeypatch)
     module, model = twins(kind)
     optimizer = torch.optim.Adam(module.parameters(), lr=0.05)
     keep = Plastic(module, optimizer, name, example=torch.zeros(2, 1, SIDES[kind], SIDES[kind]), **settings)
+    in_round = settings.get("in_round", 1)
+    settings = {key: value for key, value in settings.items() if key != "in_round"}
     twin = Twin(names.made(name, settings), module, model, optimizer)
     own, fired = keep.intervention, False
     draw = torch.Generator().manual_seed(1)
@@ -109,7 +115,7 @@ def test_each_change_has_the_laboratorys_bits(name, settings, kind, monkeypatch)
         given = now_of.get("penalty", twin.now())
         leaves = {n: v.requires_grad_() for n, v in parameters_of(module, model).items()}
         watched = {"x": given.x, "outputs": given.outputs, "loss": given.loss, "divergence": given.divergence}
-        watched |= {"hidden": given.hidden, "forward": given.forward, "second": given.second}
+        watched |= {"hidden": given.hidden, "forward": given.forward, "second": given.second, "round": in_round}
         of_lab = noting(twin.own.penalty(twin.now()._replace(parameters=leaves, **watched)))
         assert torch.equal(of_lab.total.sum(), term)
         if term.requires_grad and not own.watches_outputs:
@@ -122,7 +128,13 @@ def test_each_change_has_the_laboratorys_bits(name, settings, kind, monkeypatch)
         after = parameters_of(module, model)
         step = {n: value - before[n] for n, value in after.items()}
         noted = {n: value.detach() for n, value in of_lab.noted.items()}
-        more = {"step": step, "before": before, "noted": noted, "optimizer": {"lr": torch.tensor([0.05]).double()}}
+        more = {
+            "round": in_round,
+            "step": step,
+            "before": before,
+            "noted": noted,
+            "optimizer": {"lr": torch.tensor([0.05]).double()},
+        }
         now = twin.now(gradients=gradients_of(module, model), hidden=hidden_of(module), **more)
         heads = own.learned and keep._heads
         keep.step()

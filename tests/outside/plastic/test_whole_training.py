@@ -43,7 +43,9 @@ PAIRS = {
     "sgd": (torch.optim.SGD, {"lr": 1e-2, "momentum": 0.9}, SGD(lr=1e-2, momentum=0.9)),
     "rmsprop": (torch.optim.RMSprop, {"lr": 1e-3}, RMSprop(lr=1e-3)),
 }  # fmt: skip
-CASES = [("normed" if name == "nap" else "mlp", name, "adam") for name in names.CLASSES]
+CASES = [
+    ("normed" if name == "nap" else "mlp", name, "adam") for name in sorted(names.CLASSES.keys() - names.PRESETS.keys())
+]
 CASES += [
     (kind, "redo", pair) for kind, pair in (("mlp", "fused"), ("mlp", "foreach"), ("mlp", "sgd"), ("cnn", "adam"))
 ]
