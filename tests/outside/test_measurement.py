@@ -124,4 +124,5 @@ def test_only_trained_parameters_count_if_some_are():
     assert part["lambda_max"] <= whole["lambda_max"] * 1.0001
     assert alone["lambda_max"] <= part["lambda_max"] * 1.0001
     module.requires_grad_(False)
-    assert measure(module, data, [Curvature(block="all")])["lambda_max"] == pytest.approx(whole["lambda_max"])
+    untrained = measure(module, data, [Curvature(block="all", tolerance=1e-6)])
+    assert untrained["lambda_max"] == pytest.approx(whole["lambda_max"], rel=1e-4)
