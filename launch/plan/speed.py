@@ -159,7 +159,7 @@ class Calibration:
             speed.seconds(mode, width, cost.updates, cost.flops, cost.parameters)
             + speed.seconds_of_forwards(mode, width, cost.forwards, cost.forward_flops)
             + speed.seconds_of_forwards("eager", width, cost.looks, cost.look_flops)
-            + speed.seconds("eager", width, cost.passes, cost.pass_flops)
+            + speed.seconds("eager", width * cost.pass_runs, cost.passes, cost.pass_flops // cost.pass_runs)
             + sum(self._stepping(cost, name, width) for name in cost.host_steps)
         )
 

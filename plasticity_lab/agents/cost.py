@@ -34,6 +34,7 @@ class Cost:
     host_memory: bytes on the host, in addition to the device memory.
     forwards, forward_flops: forward passes without an update, and operations of one.
     passes, pass_flops: forward and backward passes without a step, always eager, and operations of one.
+    pass_runs: number of networks in one of these passes.
     host_steps: environment → its steps.
     host_calls: environment → calls that step all environments of a pack; without an entry as many as its steps.
     graphs: number of graphs compiled for it. The graphs of a supervised step and of its evaluation count as one.
@@ -66,6 +67,7 @@ class Cost:
     forward_flops: int = 0
     passes: int = 0
     pass_flops: int = 0
+    pass_runs: int = 1
     host_steps: Mapping[str, int] = field(default_factory=dict)
     host_calls: Mapping[str, int] = field(default_factory=dict)
     graphs: int = 1

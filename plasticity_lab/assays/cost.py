@@ -59,6 +59,7 @@ def with_trials(cost: Cost, assay: Assay, parts: Parts[Any], model: Model) -> Co
         cost,
         passes=passes,
         pass_flops=flops // max(1, passes),
+        pass_runs=assay.repetitions * len(BRANCHES),
         looked=cost.looked + tasks * len(measures_of(assay.of_classes, assay.tests)),
         memory=(*cost.memory, *own.memory),
     )

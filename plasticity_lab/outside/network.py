@@ -282,9 +282,7 @@ def _check_units(name: str, node: Node) -> None:
 def _check_settings(name: str, node: Node) -> None:
     """Raises InputError for an activation with bounds that differ from unit to unit."""
     if node.name != "prelu" and any(prod(source.shape) > 1 for source in node.sources[1:]):
-        raise InputError(
-            f"{name} is given tensors besides its values (bounds, thresholds); it must be one function."
-        )
+        raise InputError(f"{name} is given tensors besides its values (bounds, thresholds); it must be one function.")
 
 
 def _check_slopes(name: str, node: Node) -> None:

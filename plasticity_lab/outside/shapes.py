@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from plasticity_lab.outside.functions import RECURRENT
 from plasticity_lab.outside.layout import (
+    EXAMPLES,
     OTHER,
     UNITS,
     Dim,
@@ -14,10 +16,12 @@ from plasticity_lab.outside.layout import (
     as_positions,
     broadcast,
     fresh,
+    kinds,
     permuted,
     position,
     reshaped,
     resized,
+    size_of,
 )
 
 Args = Sequence[Any]
@@ -163,6 +167,20 @@ def _product(left: Tensor, right: Tensor, shape: tuple[int, ...], of: LayoutOf) 
     return (*known[:-2], row, column)
 
 
+def _chosen(index: tuple[Any, ...], own: Layout, shape: tuple[int, ...]) -> Layout | None:
+    """One position of each example, as in x[arange(B), last] or x[mask]: examples stay the first dimension.
+
+    Whether each example keeps its own values is checked by numbers afterwards.
+    """
+    chosen = [each for each in index if isinstance(each, Tensor)]
+    gone = sum(each.dim() if each.dtype == torch.bool else 1 for each in chosen)
+    plain = all(isinstance(each, Tensor) for each in index[: len(chosen)])
+    rest = own[gone:]
+    if not plain or kinds((own[0],)) != {EXAMPLES} or (size_of(own[0]), len(rest) + 1) != (shape[0], len(shape)):
+        return None
+    return resized((own[0], *rest), shape)
+
+
 def _summed(args: Args, shape: tuple[int, ...], of: LayoutOf, kind: str) -> Layout | None:
     """A sum of products by letters.  kind: the kind of dimensions that no tensor of data has."""
     words, operands = args[0], args[1:]
@@ -190,6 +208,8 @@ def _reduced(name: str, args: Args, named: Named, own: Layout, shape: tuple[int,
 
 def _indexed(index: Any, own: Layout, shape: tuple[int, ...]) -> Layout | None:
     index = index if isinstance(index, tuple) else (index,)
+    if isinstance(index[0], Tensor):
+        return _chosen(index, own, shape)
     if any(not (each is None or each is Ellipsis or isinstance(each, int | slice)) for each in index):
         return None
     used = sum(each is not None and each is not Ellipsis for each in index)

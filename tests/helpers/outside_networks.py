@@ -123,7 +123,7 @@ class Policy(Written):
 
     def forward(self, x, scale):
         steps = torch.tanh(self.encoder(x.reshape(-1, x.shape[-1]))).reshape(*x.shape[:2], -1)
-        h = self.lstm(steps)[0][:, -1] * scale
+        h = self.lstm(steps)[0][torch.arange(len(x)), torch.full((len(x),), -1)] * scale
         return self.actor(h), self.critic(h).squeeze(-1)
 
     def by_hand(self, inputs):

@@ -94,3 +94,35 @@ def test_a_module_with_values_that_are_not_finite_has_no_number():
     hidden[2].weight.data.fill_(-1.0)  # −∞ becomes 0 behind the second
     with pytest.raises(InputError, match="4 of 12 values of the activations of 1"):
         measure(hidden, data, [DeadUnits()])
+
+
+def test_a_diagnostic_without_a_number_is_left_out_with_its_reason_unless_it_is_asked_for():
+    steps = nn.Linear(4, 5), nn.ReLU(), nn.utils.parametrizations.weight_norm(nn.Linear(5, 3))
+    module, data = nn.Sequential(*steps), [(torch.randn(8, 4), torch.arange(8) % 3)]
+    found = measure(module, data)
+    assert found.left_out.keys() == {"gradient_rank", "curvature"}
+    assert "original0" in found.left_out["curvature"]
+    assert found["gradient_snr"] > 0
+    with pytest.raises(KeyError, match=r"lambda_max.*original0"):
+        found["lambda_max"]
+    with pytest.raises(InputError, match="original0"):
+        measure(module, data, ["dead_units", "curvature"])
+    with pytest.raises(InputError, match="dead_units, dormant_units"):
+        measure(module, data, ["dead_unit"])
+
+
+def test_only_trained_parameters_count_if_some_are():
+    module, data = (
+        nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 3)),
+        [(torch.randn(8, 4), torch.arange(8) % 3)],
+    )
+    whole = measure(module, data, ["gradient_noise", Curvature(block="all", tolerance=1e-6)])
+    module[0].requires_grad_(False)
+    part = measure(module, data, ["gradient_noise", Curvature(block="all", tolerance=1e-6)])
+    alone = measure(module, data, [Curvature(block="2.weight", tolerance=1e-6)])
+    assert part["gradient_snr"] != whole["gradient_snr"]
+    assert part["lambda_max"] <= whole["lambda_max"] * 1.0001
+    assert alone["lambda_max"] <= part["lambda_max"] * 1.0001
+    module.requires_grad_(False)
+    untrained = measure(module, data, [Curvature(block="all", tolerance=1e-6)])
+    assert untrained["lambda_max"] == pytest.approx(whole["lambda_max"], rel=1e-4)

@@ -67,6 +67,15 @@ def test_a_call_of_a_packs_environments_is_priced_once_and_each_step_for_each_ru
     assert alone.host_calls[GAME] == pytest.approx(1000 * alone.host_steps[GAME])
 
 
+def test_a_pass_of_several_copies_is_priced_as_a_pack_of_them(words):
+    found = resolved(*words)
+    cost = replace(costs_to_train(found.settings)(found.runs[0]), passes=100, pass_flops=6_000_000)
+    none = CPU.seconds(replace(cost, passes=0), "kernels", 2)
+    for copies in (1, 6):
+        more = CPU.seconds(replace(cost, pass_runs=copies), "kernels", 2) - none
+        assert more == pytest.approx(CPU.of("dense").seconds("eager", 2 * copies, 100, 6_000_000 // copies))
+
+
 def test_memory_of_the_host_counts_everywhere_and_what_is_largest_is_named(words):
     large = [*words, f"agent.memory={2**31}"]
     named = r"most of it for its memory of replay, .* choose a smaller agent.memory or"
