@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FIRST, FALSE_ALARMS = 10, 0.05
-"""The number of tasks that define a measure's usual range, and the chance that plain noise leaves it in a later task."""
+"""The number of tasks that define a measure's usual range, and the chance that plain noise leaves it later."""
 Left = Mapping[str, int | None]
 """Column → the first task (counted from 1) when it is outside its range; None if it never is."""
 
@@ -41,8 +41,8 @@ def early_warning(asked: Asked) -> Drawing:
             f"No measure of a finished run leaves the range of its first {FIRST} tasks, or no run has more tasks."
         )
     said = (
-        f"The first task after which a measure's mean over seeds leaves its usual range. The range is its mean over the "
-        f"first {FIRST} tasks and a number of standard deviations of these {FIRST} means; plain noise leaves it in "
+        "The first task after which a measure's mean over seeds leaves its usual range. The range is its mean over "
+        f"the first {FIRST} tasks and a number of standard deviations of these {FIRST} means; plain noise leaves it in "
         f"{FALSE_ALARMS:.0%} of the cases."
     )
     return Drawing("early_warning", "What moves first", panels, [*caption(found, asked.rows, said), *never])
