@@ -6,6 +6,7 @@ graphs. Later plans read these marks.
 
 import contextlib
 import hashlib
+import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,9 @@ from plasticity_lab.agents.cost import Cost
 from plasticity_lab.records.kinds import is_cpu
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.run import Run
+
+LENGTHS = ("tasks", "environment_steps")
+"""Settings of a benchmark that change no shape, and so no graph."""
 
 
 @dataclass(frozen=True)
@@ -112,14 +116,18 @@ def _graph_seconds(pack: Pack, cost: Cost) -> tuple[float, float]:
 def mark_of(run: Run, pack: Pack) -> Path:
     """The path of the mark of a pack's graphs.
 
-    It depends on the runs' structure, mode, width, kind of device, code, and versions of Python and torch.
+    It depends on the runs' structure without LENGTHS, mode, width, kind of device, code, and versions of Python and
+    torch.
     """
     import torch
 
     from plasticity_lab.agents.graphs import code_version
     from plasticity_lab.kernels.build import OWN
 
-    made_from = run.structure(), pack.mode, pack.width, pack.kind, code_version(), sys.version, torch.__version__
+    structure, targets = json.loads(run.structure())
+    for length in LENGTHS:
+        structure.get("benchmark", {}).pop(length, None)
+    made_from = structure, targets, pack.mode, pack.width, pack.kind, code_version(), sys.version, torch.__version__
     return workers_folder() / OWN / f"{hashlib.sha256(repr(made_from).encode()).hexdigest()}.trained"
 
 

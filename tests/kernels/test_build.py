@@ -71,10 +71,14 @@ def no_loss(*_) -> LossOutput:
         ("cnn", (3, 32, 32), Adam(), None, {"conv", "linear", "linear_gradients", "linear_adam"}),
     ],
 )
-def test_a_run_compiles_the_parts_that_it_calls(network, shape, optimizer, clip, parts, stand_in):
+def test_a_run_compiles_the_parts_that_it_calls(network, shape, optimizer, clip, parts, stand_in, monkeypatch):
     """Of an MLP no convolution, and one optimizer's step: none where gradients are clipped before."""
     begun = stand_in()
+    monkeypatch.setattr(build, "_expected", [])
     update_of(model(network, shape), no_loss, optimizer, NoIntervention(), clip, kernels=True, examples="x")
+    assert set(build._expected) == parts
+    assert not begun.exists(), "an update that is never called compiles nothing"
+    build.begin_expected()
     made(parts)
     assert set(begun.read_text().split()) == parts
 

@@ -91,6 +91,7 @@ def test_code_that_is_there_is_not_counted_and_of_other_machines_it_is_not_known
     assert seconds(*words) == pytest.approx(FIRST)
     compile_graphs(planned(store, *words))
     assert seconds(*words) == 0
+    assert seconds(*words, "benchmark.tasks=2") == 0, "its length changes no graph"
     assert seconds(*words, "network.width=50") == pytest.approx(FIRST), "another structure's graphs"
     assert seconds(*words, kind="cpu-avx2-000000") == pytest.approx(whole + COMPILING["header"])
 
