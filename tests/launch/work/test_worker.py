@@ -171,7 +171,7 @@ def test_progress_is_left_while_a_pack_trains(store, monkeypatch):
     assert left.pop("seconds") > 0
     (part,) = left.pop("parts")
     assert part["from_step"] == 0
-    assert left == {"steps": 180, "diverged": 0, "lately": {}}, "two tasks of 90 steps"
+    assert left == {"steps": 180, "diverged": 0, "lately": {}, "refills": []}, "two tasks of 90 steps"
 
 
 def test_compiled_code_is_kept_in_the_users_cache_unless_torch_was_told(monkeypatch, tmp_path):
