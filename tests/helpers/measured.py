@@ -57,11 +57,17 @@ def makers() -> dict[Path, Callable[[], bytes]]:
     return found
 
 
+READ_BY_PAGES = {MEASURED / "early_warning/tasks.csv", MEASURED / "mujoco_cycle_reduced/humanoid_variants.csv"}
+"""Values of runs, with the pages about them in docs/reproduction."""
+
+
 def is_data(path: Path) -> bool:
     """Whether a file is what others are made of."""
     if path.parent == COVERAGE:  # a simulation, with the command that made it
         return path.suffix in (".csv", ".json")
     if path.parent in (GAMES, CASE_STUDIES, SAC):  # by the commands of games.md, goldilocks.md, shocks.md and sac.md
+        return True
+    if path in READ_BY_PAGES:
         return True
     return path.suffix == ".json" and (path.stem in TABLES or (path.parent == MILLION and path.stem in DATA))
 
