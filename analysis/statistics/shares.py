@@ -5,9 +5,8 @@ def clopper_pearson(many: int, of: int, level: float = 0.95) -> tuple[float, flo
     """The interval of the probability of an event that occurred `many` times in `of` independent runs.
 
     It covers with at least the level, for every probability and every number of runs; with few runs it is wide: 0 of 5
-    has [0, 0.52]. For a lower
-    probability than the low end, the same number of events or more has a probability below (1 − level) / 2; above the
-    high end, the same number or fewer.
+    has [0, 0.52]. For a lower probability than the low end, the same number of events or more has a probability below
+    (1 − level) / 2; above the high end, the same number or fewer.
 
     Source: Clopper and Pearson 1934, by quantiles of the beta distribution.  Raises ValueError for no such count.
     """

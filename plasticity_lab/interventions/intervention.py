@@ -189,20 +189,6 @@ class Composed(Intervention):
         """Whether a member does."""
         return any(member.takes_gradients() for member in self.members.values())
 
-    def held(self, now: Now) -> Held:
-        """All that it does within updates, if it `holds`."""
-        return Held()
-
-    def is_held(self) -> bool:
-        """Whether `held` says all that it does within updates: no method of a class below the one that defines it does
-        more.
-        """
-        classes = [vars(each).keys() for each in type(self).__mro__]
-        work = *IN_UPDATES, "held"
-        first = {name: next(at for at, own in enumerate(classes) if name in own) for name in work}
-        watches = self.watches_units or self.watches_outputs or self.learned or self.needs_step or self.needs_before
-        return self.holds and not watches and first["held"] <= min(first.values())
-
     def first_after(self) -> dict[str, int]:
         """The settings of all members."""
         return self._prefixed(lambda _, member: member.first_after())

@@ -8,6 +8,9 @@ from plasticity_lab.agents import graphs
 from plasticity_lab.interventions.intervention import Composed, Intervention
 from plasticity_lab.interventions.l2_init import L2Init
 from plasticity_lab.interventions.now import Now
+from plasticity_lab.interventions.redo import ReDo
+from plasticity_lab.interventions.shrink_and_perturb import ShrinkAndPerturb
+from plasticity_lab.interventions.weight_clipping import WeightClipping
 from plasticity_lab.records.targets import measures_of
 from tests.helpers.packs import needs_compiler
 from tests.tenants.packs import differing, packs_of, trained
@@ -134,3 +137,13 @@ def test_what_two_members_measure_under_one_name_has_theirs_before_it():
 
     assert measured("l2_init", "redo") == ["resets"]
     assert measured("redo", "snr") == ["redo_resets", "snr_resets"]
+
+
+def test_several_at_once_are_not_the_simple_work_that_kernels_do():
+    """Each of these is, alone; together their pulls and bounds would be lost."""
+    for each in (L2Init(), WeightClipping(), ShrinkAndPerturb()):
+        assert each.is_held()
+    assert not Composed({"pull": L2Init(), "bound": WeightClipping()}).is_held()
+    assert not Composed({"pull": L2Init(), "shrink": ShrinkAndPerturb()}).is_held()
+    assert not ReDo().is_held()
+    assert not L2Init(power=1).is_held()
