@@ -10,6 +10,14 @@
 
 namespace {
 
+// The place of the first largest number; a NaN is larger than all others.
+inline long first_largest(const float* x, long count) {
+  long first = 0;
+  for (long i = 1; i < count; i++)
+    if (x[i] > x[first] || (x[i] != x[i] && x[first] == x[first])) first = i;
+  return first;
+}
+
 struct CrossEntropy {
   long batch, classes;
   long width = (classes + LANES - 1) / LANES * LANES;
@@ -35,14 +43,10 @@ struct CrossEntropy {
 
  private:
   void of_example(long b, float* logits, long stride, int64_t label, float weight, bool* right) {
-    float largest = logits[0];
-    long first = 0;
+    const long first = first_largest(logits, classes);
+    const float largest = logits[first];
     bool finite = true;
-    for (long c = 0; c < classes; c++) {
-      const float x = logits[c];
-      if (x > largest || (x != x && largest == largest)) largest = x, first = c;
-      finite = finite && x < INFINITY;
-    }
+    for (long c = 0; c < classes; c++) finite = finite && logits[c] < INFINITY;
     *right = first == label;
     std::copy_n(logits, classes, row.begin);
     std::fill(row.begin + classes, row.begin + width, -INFINITY);

@@ -113,14 +113,16 @@ struct Gelu {
   INLINE static Vector below(Vector at) { return all(0.5f) * (all(1) + composed_erf(at * all(0.70710678118654752f))); }
 };
 
-// An activation by its name's number, in the order of `FUNCTIONS` in agents/supervised/stack_activation.py, and the settings of one
-// run, as they are named there.
+// In the order of `FUNCTIONS` in agents/supervised/stack_activation.py.
+enum Function { RELU, LEAKY_RELU, RRELU, ELU, CELU, SELU, RANDOMIZED_SELU, SIGMOID, TANH, SWISH, SMOOTH_LEAKY, RANDOMIZED_SMOOTH_LEAKY, GELU };
+
+// An activation, and the settings of one run, as they are named there.
 struct Activation {
   long function;
   const float* settings;
 
   // Whether it takes a uniform number for each number.
-  bool draws() const { return function == 2 || function == 6 || function == 11; }
+  bool draws() const { return function == RRELU || function == RANDOMIZED_SELU || function == RANDOMIZED_SMOOTH_LEAKY; }
 
   // Calls `act` with the activation. evaluated: with the mean instead of a draw.
   template <class Act>
@@ -132,19 +134,19 @@ struct Activation {
     };
     constexpr float LAMBDA = 1.0507009873554804934193349852946f;
     switch (function) {
-      case 0: return act(Relu{});
-      case 1: return act(Leaky{{s[0], 0, false}});
-      case 2: return act(Leaky{between(s[0], s[1])});
-      case 3: return act(Elu<false>{{s[0], 0, false}, 1, false});
-      case 4: return act(Elu<true>{{s[0], 0, false}, 1, false});
-      case 5: return act(Elu<false>{{s[0], 0, false}, LAMBDA, true});
-      case 6: return act(Elu<false>{between(s[0], s[1]), LAMBDA, true});
-      case 7: return act(Sigmoid{});
-      case 8: return act(Tanh{});
-      case 9: return act(Swish{s[0]});
-      case 10: return act(SmoothLeaky{s[0], {s[1], 0, false}});
-      case 11: return act(SmoothLeaky{s[0], between(s[1], s[2])});
-      case 12: return act(Gelu{s[0]});
+      case RELU: return act(Relu{});
+      case LEAKY_RELU: return act(Leaky{{s[0], 0, false}});
+      case RRELU: return act(Leaky{between(s[0], s[1])});
+      case ELU: return act(Elu<false>{{s[0], 0, false}, 1, false});
+      case CELU: return act(Elu<true>{{s[0], 0, false}, 1, false});
+      case SELU: return act(Elu<false>{{s[0], 0, false}, LAMBDA, true});
+      case RANDOMIZED_SELU: return act(Elu<false>{between(s[0], s[1]), LAMBDA, true});
+      case SIGMOID: return act(Sigmoid{});
+      case TANH: return act(Tanh{});
+      case SWISH: return act(Swish{s[0]});
+      case SMOOTH_LEAKY: return act(SmoothLeaky{s[0], {s[1], 0, false}});
+      case RANDOMIZED_SMOOTH_LEAKY: return act(SmoothLeaky{s[0], between(s[1], s[2])});
+      case GELU: return act(Gelu{s[0]});
     }
   }
 

@@ -4,21 +4,14 @@
 
 #include <algorithm>
 
-#include "stack_forward.h"
+#include "cross_entropy.h"
 #include "room.h"
+#include "stack_forward.h"
 #include "tensors.h"
 
 namespace {
 
 constexpr long AT_A_TIME = 64;  // images whose pixels and activations stay in the cache
-
-// The place of the first largest number; a NaN is larger than all others.
-long first_largest(const float* x, long count) {
-  long first = 0;
-  for (long i = 1; i < count; i++)
-    if (x[i] > x[first] || (x[i] != x[i] && x[first] == x[first])) first = i;
-  return first;
-}
 
 // images (K, M, D) uint8, or (1, M, D) if all runs are shown the same; brightness (C, 256); labels (K, M); settings (K, any) of the
 // activation; widths: the outputs of each layer without padding; parameters: weight (K, I, W) and bias (K, 1, W) of each layer → (K) whole.
