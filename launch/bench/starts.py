@@ -3,9 +3,7 @@
     python -m launch.bench.starts [--situations ppo,sac] [--kernels] [--out FOLDER]
 
 Each command is given twice, with `mode=kernels`, one worker and one update of a pack. The first has an empty folder for
-compiled code, the second finds the first one's. --kernels: the first also finds our kernels. Torch's precompiled header
-is in another folder and stays, unless you remove it: torchinductor_USER/precompiled_headers in the folder for temporary
-files.
+compiled code, the second finds the first one's. --kernels: the first also finds our kernels.
 """
 
 import json

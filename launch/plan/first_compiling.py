@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import json
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,18 +80,11 @@ def first_compiling(
     seconds = makespan([0.0] * compilers, of_parts)
     known = [each for mark, each in costs.items() if needs_graphs(*each) and not (here and mark.exists())]
     missing = [_graph_seconds(*each) for each in known]
-    if missing and is_cpu(packs[0].kind) and not (here and has_header()):
-        seconds += COMPILING["header"]
     by_pack = [each[place >= workers] for place, each in enumerate(sorted(missing, reverse=True))]
     where = "on this machine" if here else "on each kind of machine"
     lack = " and ".join([*(["kernels"] if parts else []), *(["graphs"] if missing else [])])
     words = f"{lack} that are not there" if here else lack
     return FirstCompiling(seconds + makespan([0.0] * workers, by_pack), where, words)
-
-
-def has_header() -> bool:
-    """Whether torch's compiler has precompiled its header: once for all its folders of compiled code."""
-    return any(Path(tempfile.gettempdir()).glob("torchinductor_*/precompiled_headers/*.gch"))
 
 
 def needs_graphs(pack: Pack, cost: Cost) -> bool:

@@ -131,7 +131,7 @@ def _compiled_around(function: Callable[..., Any], arguments: Sequence[Any]) -> 
 
 
 def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
-    from plasticity_lab.kernels.compiling import gpu_options, lay_out_once
+    from plasticity_lab.kernels.compiling import gpu_options, lay_out_once, look_up_types_once, read_strides_off
 
     for whole in WHOLE:
         torch.compiler.allow_in_graph(whole)
@@ -139,6 +139,8 @@ def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **optio
     if any(isinstance(leaf, torch.Tensor) and leaf.is_cuda for leaf in tree_leaves(arguments)):
         options |= gpu_options()
     lay_out_once()
+    look_up_types_once()
+    read_strides_off()
     graph = torch.compile(function, fullgraph=True, dynamic=False, options=options).aot_compile((tuple(arguments), {}))
     graph.disable_guard_check()
     return graph
@@ -148,9 +150,11 @@ def _prepare_dynamo() -> None:
     """Sets torch's options for compiled calls, both for compiling and for running them."""
     from torch._dynamo import config  # not imported by eager workers
 
-    from plasticity_lab.kernels.instructions import remember_instructions
+    from plasticity_lab.kernels.instructions import try_flags_alone
+    from plasticity_lab.kernels.one_library import compile_together
 
-    remember_instructions()
+    try_flags_alone()
+    compile_together()
     config.enable_aot_compile = True  # needed by torch 2.11; the default in later versions
     config.record_runtime_overhead = False  # otherwise every call writes entries for torch's profiler
 

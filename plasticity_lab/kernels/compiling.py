@@ -7,10 +7,14 @@ Legend: K runs, M sums of each, R numbers of each sum.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
+import sympy
 import torch
+from torch._inductor.codegen import cpp
 from torch._inductor.custom_graph_pass import CustomGraphPass, get_hash_for_files
+from torch._inductor.dtype_propagation import DtypePropagationOpsHandler
 from torch._inductor.lowering import add_needs_realized_inputs
 from torch.fx import Graph, Node
 
@@ -52,6 +56,45 @@ def lay_out_once() -> None:
         space, _, operator = name.partition("::")
         if space == "plasticity_lab":
             add_needs_realized_inputs(getattr(torch.ops.plasticity_lab, operator.partition(".")[0]))
+
+
+@cache
+def look_up_types_once() -> None:
+    """torch's rules for the types of results are set up once, not for each operation in a kernel.
+
+    torch 2.13 means it so: there is one object of them. But each request for it sets it up again.
+    """
+    handler = DtypePropagationOpsHandler()  # torch's lowerings, which name the operations, were imported above
+    type(handler).__init__ = lambda _: None  # type: ignore[method-assign]
+
+
+@cache
+def read_strides_off() -> None:
+    """The stride of an index in a variable is read off it if the index is a sum that shows it.
+
+    torch lets sympy simplify the difference of two indices instead: for agents with many layers, a third of its time
+    for writing kernels. The result is the same.
+    """
+    writer: Any = cpp
+    by_sympy = writer.stride_at_vec_range
+
+    def stride(index: Any, variable: Any, *width: Any) -> Any:
+        found = stride_in_sum(index, variable)
+        return by_sympy(index, variable, *width) if found is None else found
+
+    writer.stride_at_vec_range = stride
+
+
+def stride_in_sum(index: sympy.Expr, variable: sympy.Symbol) -> sympy.Expr | None:
+    """How much a sum grows with the variable, a whole number; None if another expression has the variable."""
+    stride = sympy.S.Zero
+    for term in sympy.Add.make_args(index):
+        factor, rest = term.as_coeff_Mul()
+        if rest == variable and factor.is_Integer:
+            stride += factor
+        elif term.has(variable):
+            return None
+    return stride
 
 
 def sums(graph: Graph) -> list[Node]:

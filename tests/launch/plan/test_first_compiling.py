@@ -33,7 +33,6 @@ BY_KERNELS = 0.0  # steps and evaluations by our kernels need no graph
 def _nothing_is_compiled(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
     monkeypatch.setattr(timing, "cores", lambda: 1)
-    monkeypatch.setattr(timing, "has_header", lambda: True)
 
 
 @pytest.fixture
@@ -93,7 +92,7 @@ def test_code_that_is_there_is_not_counted_and_of_other_machines_it_is_not_known
     assert seconds(*words) == 0
     assert seconds(*words, "benchmark.tasks=2") == 0, "its length changes no graph"
     assert seconds(*words, "network.width=50") == pytest.approx(FIRST), "another structure's graphs"
-    assert seconds(*words, kind="cpu-avx2-000000") == pytest.approx(whole + COMPILING["header"])
+    assert seconds(*words, kind="cpu-avx2-000000") == pytest.approx(whole)
 
 
 def test_it_is_said_and_costs_of_packs_do_not_contain_it(store, capsys):
@@ -130,7 +129,7 @@ def test_if_compiling_takes_longer_than_training_the_way_out_is_said(store, caps
     assert needed in line
 
 
-def test_graphs_are_priced_by_agent_and_a_missing_header_once(seconds, monkeypatch):
+def test_graphs_are_priced_by_agent(seconds):
     value = ("benchmark=catch", "mode=compiled")
     by_agent = [seconds(*value, f"agent={name}") - GRAPHS["first"] for name in ("dqn", "rainbow_lite", "rainbow")]
     assert by_agent == pytest.approx([2 * size * GRAPHS["boards"] for size in (1.0, 2.0, 5.0)]), (
@@ -141,8 +140,6 @@ def test_graphs_are_priced_by_agent_and_a_missing_header_once(seconds, monkeypat
     assert seconds(*replay) - of_parts == pytest.approx(GRAPHS["first"] + 0.3 * GRAPHS["dense"]), "of its evaluation"
     sac = ("benchmark=mujoco", "agent=sac", "mode=compiled")
     assert seconds(*sac) == pytest.approx(GRAPHS["first"] + 3 * GRAPHS["sac"])
-    monkeypatch.setattr(timing, "has_header", lambda: False)
-    assert seconds(*sac) == pytest.approx(GRAPHS["first"] + 3 * GRAPHS["sac"] + COMPILING["header"])
 
 
 class StandIn:

@@ -1,0 +1,149 @@
+"""All kernels that torch writes for one graph on a CPU, compiled into one library.
+
+torch compiles each of a graph's kernels by itself, and each compiler reads 40,000 lines of headers first: most of its
+time. It therefore keeps them precompiled, in 150 MB that take 4 seconds. Here the headers are read once for a graph.
+The code of a kernel and its flags are unchanged, and so are its numbers.
+"""
+
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import torch._inductor.async_compile as torch_compiler
+from torch._inductor.async_compile import AsyncCompile
+from torch._inductor.codecache import CppPythonBindingsCodeCache
+
+Kernel = tuple[Sequence[str], str]
+"""The types of a kernel's arguments in C++, and its source, which defines a function `kernel`."""
+SOURCE = 400_000
+"""Characters of source at most in one library; a larger graph has several, compiled at the same time."""
+BEGIN = """
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+static void* (*data_ptr)(PyObject* tensor);
+
+template <typename T> static inline T argument(PyObject* value) {
+    if constexpr (std::is_pointer_v<T>) {
+        return static_cast<T>(data_ptr(value));
+    } else if constexpr (std::is_floating_point_v<T>) {
+        const double number = PyFloat_AsDouble(value);
+        if (number == -1.0 && PyErr_Occurred()) throw std::runtime_error("a kernel needs a number here");
+        return static_cast<T>(number);
+    } else {
+        const auto number = PyLong_AsLongLong(value);
+        if (number == -1 && PyErr_Occurred()) throw std::runtime_error("a kernel needs a whole number here");
+        return static_cast<T>(number);
+    }
+}
+"""
+KERNEL = """
+namespace graph_{n} {{
+#define kernel kernel_{n}
+{source}
+#undef kernel
+}}
+static PyObject* call_{n}(PyObject*, PyObject* const* given, Py_ssize_t count) {{
+    try {{
+        if (count != {count}) throw std::runtime_error("a kernel needs {count} arguments");
+        graph_{n}::kernel_{n}({arguments});
+        Py_RETURN_NONE;
+    }} catch (std::exception const& error) {{
+        PyErr_SetString(PyExc_RuntimeError, error.what());
+        return nullptr;
+    }}
+}}
+"""
+END = """
+static PyMethodDef methods[] = {{{methods}{{NULL, NULL, 0, NULL}}}};
+static struct PyModuleDef module_of_kernels = {{PyModuleDef_HEAD_INIT, "kernels", NULL, -1, methods}};
+PyMODINIT_FUNC PyInit_kernels(void) {{
+    const char* address = std::getenv("_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR");  // set by torch before it loads this
+    data_ptr = reinterpret_cast<decltype(data_ptr)>(std::stoull(address ? address : "0"));
+    return PyModule_Create(&module_of_kernels);
+}}
+"""
+
+
+class OneLibrary(CppPythonBindingsCodeCache):
+    """A library with the functions `kernel_0`, `kernel_1`, …; torch keeps it by the digest of its source and flags."""
+
+    cache = {}
+    entry_function = "kernels"
+
+    @classmethod
+    def _get_uncompiled_header(cls, device: str) -> str | None:
+        return None
+
+
+class Together(AsyncCompile):
+    """torch's compiler of kernels, which waits until it knows all of a graph."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kernels: list[Kernel] = []
+
+    def cpp_pybinding(self, argtypes: list[str], source_code: str) -> Any:
+        """The place of a kernel on a CPU, until `wait`."""
+        self._kernels.append((argtypes, source_code))
+        return len(self._kernels) - 1
+
+    def wait(self, scope: dict[str, Any]) -> None:
+        """Compiles the kernels that are not on the disk, and puts them into the graph's names."""
+        places = {name: at for name, at in scope.items() if name.startswith("cpp_fused") and type(at) is int}
+        functions = loaded(self._kernels)
+        scope.update({name: functions[at] for name, at in places.items()})
+        super().wait(scope)
+
+
+def compile_together() -> None:
+    """From now on, the graphs of this process have one library each."""
+    torch_compiler.AsyncCompile = Together
+
+
+def loaded(kernels: Sequence[Kernel]) -> list[Any]:
+    """The functions of the kernels in Python."""
+    parts = divided(kernels)
+    loads = [partial(OneLibrary.load, source_of(part)) for part in parts]
+    if len(loads) > 1:
+        with ThreadPoolExecutor(torch_compiler.get_compile_threads()) as pool:
+            libraries: list[ModuleType] = list(pool.map(lambda load: load(), loads))
+    else:
+        libraries = [load() for load in loads]
+    return [
+        getattr(library, f"kernel_{at}")
+        for library, part in zip(libraries, parts, strict=True)
+        for at in range(len(part))
+    ]
+
+
+def divided(kernels: Sequence[Kernel]) -> list[list[Kernel]]:
+    """The kernels in their order, in as few groups as `SOURCE` allows."""
+    groups: list[list[Kernel]] = []
+    size = SOURCE
+    for kernel in kernels:
+        if size + len(kernel[1]) > SOURCE:
+            groups.append([])
+            size = 0
+        groups[-1].append(kernel)
+        size += len(kernel[1])
+    return groups
+
+
+def source_of(kernels: Sequence[Kernel]) -> str:
+    """The source of a library. Headers precede the kernels' own names."""
+    headers: dict[str, None] = {}
+    bodies = []
+    for n, (types, source) in enumerate(kernels):
+        headers |= dict.fromkeys(re.findall(r"^\s*#include.*$", source, re.MULTILINE))
+        arguments = [f"argument<{name.replace('const ', '')}>(given[{at}])" for at, name in enumerate(types)]
+        bare = re.sub(r"^\s*#include.*$", "", source, flags=re.MULTILINE)
+        bodies.append(KERNEL.format(n=n, source=bare, count=len(types), arguments=", ".join(arguments)))
+    methods = [f'{{"kernel_{n}", (PyCFunction)(void*)call_{n}, METH_FASTCALL, ""}}, ' for n in range(len(kernels))]
+    return "\n".join([*map(str.strip, headers), BEGIN, *bodies, END.format(methods="".join(methods))])
