@@ -46,7 +46,9 @@ def add_command(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--out", type=Path, help="a folder for a file of each; without it the numbers are printed alone"
     )
-    command.add_argument("--stored", action="store_true", help="print the stored results, as in docs/statistics.md")
+    command.add_argument(
+        "--stored", action="store_true", help="print the stored results, as on the page about statistics"
+    )
     command.add_argument("--further", action="store_true", help="runs such as one seed in ten that collapses; one task")
     command.add_argument("--warnings", action="store_true", help="how often captions warn of gaps and of skewed runs")
     command.set_defaults(make=_make)
@@ -181,7 +183,8 @@ def _versions() -> dict[str, str]:
     return {"numpy": version("numpy"), "scipy": version("scipy")}
 
 
-# The stored simulation as the tables of docs/statistics.md: `python -m analysis coverage --stored` prints them.
+# The stored simulation as the tables of docs/pages/explanation/statistics.md; `python -m analysis coverage --stored`
+# prints them.
 
 Line = Mapping[str, str]
 

@@ -5,7 +5,7 @@
 
 The tests assume normal runs, with another mean and another SD in each cell. In a table of normal runs they find
 something with a probability of at most `GAPPED` + `GAPPED_AT_ALL` + `SKEWED`, whatever the number of cells.
-docs/statistics.md has the measured rates.
+docs/pages/explanation/statistics.md has the measured rates.
 """
 
 import math

@@ -16,7 +16,7 @@ from analysis.tables.scores import Scores
 COLLAPSES, SKEWED = "one seed in ten collapses", "lognormal 1.5"
 _WORDS = {COLLAPSES: COLLAPSES, SKEWED: "runs are lognormal with a log SD of 1.5"}
 """Law in further.csv → the words of a caption."""
-PAGE = "`python -m analysis compare` has both, docs/statistics.md the rates"
+PAGE = "`python -m analysis compare` has both, docs/pages/explanation/statistics.md the rates"
 SHOWN = 6
 """Up to this many cells are named."""
 

@@ -1,6 +1,6 @@
-"""The tables of docs/speed.md, made from the results in `analysis/measured/speed/`.
+"""The tables of docs/pages/explanation/speed.md, made from the results in `analysis/measured/speed/`.
 
-    python -m launch.bench.page             writes them into docs/speed.md, between its two markers
+    python -m launch.bench.page             writes them into docs/pages/explanation/speed.md, between its two markers
     python -m launch.bench.page --check     exits with 1 if the page differs from the results
 
 A result is a JSON file of `launch.bench`, or of its `whole`, `modes`, `environments`, `starts` or `prices`. It was

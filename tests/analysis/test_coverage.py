@@ -24,7 +24,7 @@ from analysis.statistics.method import (
     with_coverage,
 )
 
-PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
+PAGE = Path(__file__).parents[2] / "docs/pages/explanation/statistics.md"
 
 
 @pytest.mark.parametrize("name", LAWS)

@@ -120,4 +120,4 @@ def test_the_readme_and_its_page_quote_what_the_commands_say():
     words = re.sub(r"Table 2|E\d to E\d|E\d|G2 and G3", "", said)
     assert [int(number) for number in re.findall(r"\d+", words)] == numbers
     assert str(near.within_sds) in headline(cells)
-    assert summary(findings()) in (ROOT / "docs/reproduction/paper_checks.md").read_text()
+    assert summary(findings()) in (ROOT / "docs/pages/reproduction/paper_checks.md").read_text()

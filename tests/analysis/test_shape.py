@@ -24,7 +24,7 @@ from analysis.tables.build import build
 from analysis.tables.caption import caption
 from analysis.tables.declared.means import TABLE2
 
-PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
+PAGE = Path(__file__).parents[2] / "docs/pages/explanation/statistics.md"
 STORED = {(line["law"], int(line["arms"]), int(line["seeds"])): line for line in lines_of(FOLDER / "warnings.csv")}
 FELL = [0.78, 0.79, 0.785, 0.10, 0.788]
 NEAR = [0.70, 0.71, 0.69, 0.704, 0.695]
