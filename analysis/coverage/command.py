@@ -183,7 +183,7 @@ def _versions() -> dict[str, str]:
     return {"numpy": version("numpy"), "scipy": version("scipy")}
 
 
-# The stored simulation as the tables of docs/pages/explanation/statistics.md; `python -m analysis coverage --stored`
+# The stored simulation as the tables of docs/pages/reference/coverage.md; `python -m analysis coverage --stored`
 # prints them.
 
 Line = Mapping[str, str]

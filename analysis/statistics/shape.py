@@ -5,7 +5,7 @@
 
 The tests assume normal runs, with another mean and another SD in each cell. In a table of normal runs they find
 something with a probability of about `GAPPED` + `GAPPED_AT_ALL` + `SKEWED`, whatever the number of cells.
-docs/pages/explanation/statistics.md has the measured rates.
+docs/pages/reference/coverage.md has the measured rates.
 
 Three or four runs alone hardly show a gap, so their cells borrow: the usual variance within the groups of the other
 cells counts like further runs. Cells with other SDs then give more false alarms, if the SDs are very different.

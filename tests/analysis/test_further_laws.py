@@ -18,7 +18,7 @@ from analysis.statistics.method import FOLDER
 from analysis.statistics.permutation import permutation
 from analysis.statistics.shares import clopper_pearson
 
-PAGE = Path(__file__).parents[2] / "docs/pages/explanation/statistics.md"
+PAGE = Path(__file__).parents[2] / "docs/pages/reference/coverage.md"
 STORED = {
     (line["of"], line["law"], int(line["seeds"])): float(line["coverage"]) for line in lines_of(FOLDER / "further.csv")
 }

@@ -24,7 +24,7 @@ from analysis.tables.build import build
 from analysis.tables.caption import caption
 from analysis.tables.declared.means import TABLE2
 
-PAGE = Path(__file__).parents[2] / "docs/pages/explanation/statistics.md"
+PAGE = Path(__file__).parents[2] / "docs/pages/reference/coverage.md"
 STORED = {
     (line["law"], int(line["arms"]), int(line["seeds"]), float(line["unequal"])): line
     for line in lines_of(FOLDER / "warnings.csv")

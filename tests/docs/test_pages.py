@@ -164,10 +164,17 @@ def test_every_page_can_be_reached_from_the_readme():
     assert set(PAGES) <= found
 
 
-def test_the_index_links_every_page_of_its_folder():
-    index = PAGES_FOLDER / "index.md"
+@pytest.mark.parametrize("kind", ["tutorials", "how_to", "reference", "explanation", "reproduction"])
+def test_the_index_of_a_kind_links_every_page_of_its_folder(kind):
+    index = PAGES_FOLDER / kind / "index.md"
     linked = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(index.read_text())}
-    assert not set(PAGES_FOLDER.rglob("*.md")) - {index} - linked
+    assert not set(index.parent.rglob("*.md")) - {index} - linked
+    assert f"]({kind}/index.md)" in (PAGES_FOLDER / "index.md").read_text()
+
+
+@pytest.mark.parametrize("page", sorted((PAGES_FOLDER / "explanation").glob("*.md")), ids=lambda page: page.stem)
+def test_an_explanation_is_short_enough_to_be_read(page):
+    assert len(page.read_text().split()) <= 1500, "more belongs to the reference"
 
 
 def test_the_python_of_the_store_page_runs(tmp_path, monkeypatch):
