@@ -21,14 +21,15 @@ LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".sh": "bash", ".
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds each file outside of docs/pages that a page links to, and those that these link to."""
-    left = [f"{PAGES}/{file.src_uri}" for file in files.documentation_pages()]
+    left = {f"{PAGES}/{file.src_uri}": file.content_string for file in files.documentation_pages()}
     seen = set(left)
     while left:
-        here = left.pop()
-        for target in outside(here, (ROOT / here).read_text(encoding="utf-8")) - seen:
+        here, text = left.popitem()
+        for target in outside(here, text) - seen:
             seen.add(target)
             files.append(_added(target, config))
-            left += [target] if target.endswith(".md") else []
+            if target.endswith(".md"):
+                left[target] = (ROOT / target).read_text(encoding="utf-8")
     return files
 
 
