@@ -27,17 +27,22 @@ def script_of(text: str, languages: tuple[str, ...] = ("bash", "python")) -> str
     return "\n".join(lines)
 
 
-def typed(name: str, folder: Path, **how) -> subprocess.CompletedProcess:
+def typed(name: str, folder: Path) -> subprocess.CompletedProcess:
     """Types a tutorial's blocks in a new home folder and an empty working folder."""
-    page, home, work = FOLDER / f"{name}.md", folder / "home", folder / "work"
-    work.mkdir(parents=True)
+    page = FOLDER / f"{name}.md"
     for path, content in files_of(page).items():
-        (home / "ideas" / path).parent.mkdir(parents=True, exist_ok=True)
-        (home / "ideas" / path).write_text(content)
+        (folder / "home" / "ideas" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "home" / "ideas" / path).write_text(content)
+    return typed_script(script_of(page.read_text()), folder)
+
+
+def typed_script(script: str, folder: Path) -> subprocess.CompletedProcess:
+    """Types a script in `folder/work`, with the home folder `folder/home`."""
+    home, work = folder / "home", folder / "work"
     home.mkdir(exist_ok=True)
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("PLASTICITY_STORE", "PYTHONPATH"))
-    }
+    work.mkdir(exist_ok=True)
+    dropped = ("PLASTICITY_STORE", "PYTHONPATH")
+    kept = {name: value for name, value in os.environ.items() if name not in dropped}
     here = {
         "HOME": str(home),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -46,9 +51,7 @@ def typed(name: str, folder: Path, **how) -> subprocess.CompletedProcess:
         "WANDB_MODE": "disabled",
         "COLUMNS": "200",
     }
-    return subprocess.run(
-        ["bash", "-c", script_of(page.read_text(), **how)], cwd=work, env=kept | here, capture_output=True, text=True
-    )
+    return subprocess.run(["bash", "-c", script], cwd=work, env=kept | here, capture_output=True, text=True)
 
 
 def printed_words(text: str) -> list[str]:
