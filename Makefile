@@ -12,7 +12,7 @@ PYTEST := .venv/bin/pytest -n auto --dist worksteal
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-share test-slurm test-gpu chaos bench bench-rliable tables measured avx512 slurm-up slurm-down lint
+.PHONY: help setup demo test test-share test-slurm test-gpu chaos bench bench-rliable tables measured avx512 slurm-up slurm-down docs lint
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -90,6 +90,9 @@ slurm-up: ## Start a Slurm on this machine to try sweeps on (as root, in a conta
 
 slurm-down: ## Stop it and its jobs; WIPE=1 removes its folder too
 	@launch/cluster/down.sh
+
+docs: $(READY) ## Build the manual as a site in docs/site, and check its links (seconds); open docs/site/index.html
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --config-file docs/mkdocs.yml
 
 # Type errors that are mended leave .basedpyright/baseline.json by themselves; `.venv/bin/basedpyright --writebaseline`
 # writes it anew, where files have moved.

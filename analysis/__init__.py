@@ -1,6 +1,6 @@
 """From the store to tables: loading, statistics, and the papers' results next to ours.
 
-Notebooks begin with `from analysis import load`; docs/analysis.md has recipes.
+Notebooks begin with `from analysis import load`; docs/pages/how_to/analysis.md has recipes.
 """
 
 from collections.abc import Mapping

@@ -95,7 +95,7 @@ def test_outside_needs_torch_and_numpy_alone_and_is_imported_at_once(python, tmp
 
 @pytest.mark.slow
 def test_the_examples_of_the_page_run_in_order_with_the_wheel_alone(python, tmp_path):
-    page = (ROOT / "docs/outside.md").read_text()
+    page = (ROOT / "docs/pages/how_to/outside.md").read_text()
     blocks = [content for language, content in fences(page) if language == "python" and imported(content) <= AT_HAND]
     assert blocks
     (tmp_path / "page.py").write_text("\n".join(blocks))

@@ -12,11 +12,14 @@ import numpy as np
 
 from analysis.check_paper.sheets import Cell, Finding, Printed, Sheet, Verdict, judged, named
 from analysis.rows import grouped
+from analysis.statistics.two_groups import equivalence_of_summaries
 
 LEVEL = 0.05
 RUNS = 5
 """The number of runs of each mean, from the captions."""
 LEAST_SHOWN = 0.0001
+MARGIN = 1.0
+"""The margin within which two cells are shown equal, in percentage points."""
 STEPS = 41
 """The number of SDs that are tried: the degrees of freedom change with the SDs, so p is not monotonic in them."""
 
@@ -101,7 +104,19 @@ def compared(ours: Cell, theirs: Cell, wanted: bool) -> tuple[str, Verdict]:
     significant, hidden = above and high < LEVEL, below or low >= LEVEL
     if below:
         words += ", and it is lower"
+    if high >= LEVEL:
+        equal = shown_equal(ours, theirs)
+        words += f"; shown equal within {MARGIN:g} point" if equal else f"; not shown equal within {MARGIN:g} point"
     return words, judged(significant, hidden) if wanted else judged(hidden, significant)
+
+
+def shown_equal(ours: Cell, theirs: Cell) -> bool:
+    """Whether both are shown equal within `MARGIN` at the level `LEVEL`, for all numbers that print the same."""
+    if ours.sd is None or theirs.sd is None:
+        return False
+    apart = float(abs(ours.mean.value - theirs.mean.value) + ours.mean.half + theirs.mean.half)
+    p = equivalence_of_summaries((apart, float(ours.sd.high), RUNS), (0.0, float(theirs.sd.high), RUNS), MARGIN)
+    return p is not None and p < LEVEL
 
 
 def p_range(ours: Cell, theirs: Cell) -> tuple[float, float]:

@@ -167,7 +167,7 @@ def _compared(
     def pair(ours: str, theirs: str) -> Pair:
         if task is None:
             return on_several(by_label[ours], by_label[theirs], ends)
-        return on_one(by_label[ours], by_label[theirs], task, better)
+        return on_one(by_label[ours], by_label[theirs], task, better, within)
 
     aggregates = {
         label: {name: interval(value, name, within=within) for name in names} for label, value in values.items()

@@ -17,9 +17,10 @@ class Pair:
     """Ours compared with theirs.
 
     difference: our mean − their mean; values on one benchmark, scores on several. of_iqms: the same for interquartile
-    means. test: Welch's test of the means; its interval is `difference`. paired: the paired test, at the `paired.n`
-    seeds that both have. effect: Hedges' g; for several benchmarks, the mean of their g. better: the probability that a
-    run of ours is better. holm: Welch's p, corrected for all shown pairs.
+    means. test: Welch's test of the means; its interval is `difference`, unless an arm's interval is on the logit
+    scale. paired: the paired test, at the `paired.n` seeds that both have. effect: Hedges' g; for several benchmarks,
+    the mean of their g. better: the probability that a run of ours is better. holm: Welch's p, corrected for all shown
+    pairs.
     """
 
     ours: str
@@ -38,20 +39,20 @@ class Pair:
         return f"{self.ours} − {self.theirs}"
 
 
-def on_one(ours: Arm, theirs: Arm, task: str, better: str) -> Pair:
-    """Two arms on one benchmark, in the metric's unit.  better: the direction of the metric."""
+def on_one(ours: Arm, theirs: Arm, task: str, better: str, within: tuple[float, float] | None = None) -> Pair:
+    """Two arms on one benchmark, in the metric's unit.  better: the direction of the metric. within: its range."""
     sign = -1.0 if better == "less" else 1.0
     a, b = (np.array(arm.values(task), dtype=float) for arm in (ours, theirs))
     mine, others = _at_shared_seeds(ours, theirs, task)
     return Pair(
         ours.label,
         theirs.label,
-        _explained(difference(a, b), a, b),
+        _explained(difference(a, b, within=within), a, b),
         welch(a, b),
         paired(mine, others) if mine else Paired(0, reason="no seed that both have"),
         hedges(a, b),
         _probability(_explained(improvement_interval(sign * a, sign * b), a, b)),
-        _explained(difference(a, b, of="iqm"), a, b),
+        _explained(difference(a, b, of="iqm", within=within), a, b),
     )
 
 

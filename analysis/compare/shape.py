@@ -19,14 +19,13 @@ def shape_said(shown: Sequence[Compared]) -> list[str]:
         place = ", ".join(filter(None, [compared.task, compared.section.words if len(sections) > 1 else ""]))
         places.append(f" on {place}" if place and len(tables) > 1 else "")
     placed = list(zip(tables, places, strict=True))
-    lines = shape_of_cells(
-        {
-            f"{arm.label}{where}": cell
-            for compared, where in placed
-            for arm in compared.arms
-            for cell in arm.cells.values()
-        }
-    )
+    cells, columns, measures = {}, {}, {}
+    for at, (compared, where) in enumerate(placed):
+        for arm in compared.arms:
+            for cell in arm.cells.values():
+                name = f"{arm.label}{where}"
+                cells[name], columns[name], measures[name] = cell, str(at), compared.measure
+    lines = shape_of_cells(cells, columns, measures)
     if not lines:
         return []
     tests = []

@@ -20,7 +20,7 @@ import tabulate
 from analysis.asked import write
 from analysis.coverage.further import CASES, Found, covered
 from analysis.coverage.simulation import LAWS, OF, Cell, Covered, Sizes, simulated
-from analysis.coverage.warned import ARMS, SEEDS, Warned, warned
+from analysis.coverage.warned import ARMS, SIZES, Warned, warned
 from analysis.coverage.warned import LAWS as WARNED_LAWS
 from analysis.reported import lines_of
 from analysis.statistics.method import FOLDER, file_of
@@ -46,7 +46,9 @@ def add_command(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--out", type=Path, help="a folder for a file of each; without it the numbers are printed alone"
     )
-    command.add_argument("--stored", action="store_true", help="print the stored results, as in docs/statistics.md")
+    command.add_argument(
+        "--stored", action="store_true", help="print the stored results, as on the page about statistics"
+    )
     command.add_argument("--further", action="store_true", help="runs such as one seed in ten that collapses; one task")
     command.add_argument("--warnings", action="store_true", help="how often captions warn of gaps and of skewed runs")
     command.set_defaults(make=_make)
@@ -111,7 +113,7 @@ def _make_further(asked: argparse.Namespace) -> None:
 
 
 def _make_warnings(asked: argparse.Namespace) -> None:
-    sizes = [(law, arms, seeds) for law in WARNED_LAWS for arms in ARMS for seeds in SEEDS]
+    sizes = [(law, arms, *size) for law in WARNED_LAWS for arms in ARMS for size in SIZES if arms > 1 or size[1] == 1]
     found = [warned(*size, asked.datasets, asked.seed) for size in sizes]
     _store(asked, WARNINGS, [fields(Warned), *found], "--warnings")
 
@@ -181,7 +183,8 @@ def _versions() -> dict[str, str]:
     return {"numpy": version("numpy"), "scipy": version("scipy")}
 
 
-# The stored simulation as the tables of docs/statistics.md: `python -m analysis coverage --stored` prints them.
+# The stored simulation as the tables of docs/pages/reference/coverage.md; `python -m analysis coverage --stored`
+# prints them.
 
 Line = Mapping[str, str]
 
@@ -219,14 +222,14 @@ def further_table() -> str:
 
 def warnings_table() -> str:
     """How often a table warns, in percent of the stores by number of seeds, from the stored simulation."""
-    found: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, str], dict[tuple[int, float], str]] = {}
     for line in lines_of(FOLDER / f"{WARNINGS}.csv"):
         shares = (f"{100 * float(line[name]):.0f}" for name in ("gap", "any"))
-        found.setdefault((line["law"], line["arms"]), []).append(" / ".join(shares))
-    header = ["runs", "arms", *(f"{many} seeds" for many in SEEDS)]
-    return tabulate.tabulate(
-        [[*names, *cells] for names, cells in found.items()], header, "pipe", disable_numparse=True
-    )
+        size = int(line["seeds"]), float(line["unequal"])
+        found.setdefault((line["law"], line["arms"]), {})[size] = " / ".join(shares)
+    header = ["runs", "arms", *(f"{many} seeds, {unequal:g}" for many, unequal in SIZES)]
+    body = [[*names, *(cells.get(size, "–") for size in SIZES)] for names, cells in found.items()]
+    return tabulate.tabulate(body, header, "pipe", disable_numparse=True)
 
 
 def _stored(of: str) -> Sequence[Line]:

@@ -4,6 +4,7 @@
 and the true value of this number. All runs are of one task.
 """
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -41,6 +42,20 @@ def _mixed(part: float, low: float, high: float, sd: float) -> Law:
     return Law(draw, grid)
 
 
+def _fallen(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """One run in ten falls by `FALL` SDs, three more in ten by a third of it."""
+    drawn = stream.random(shape)
+    return np.select([drawn < PART, drawn < 4 * PART], [-FALL, -FALL / 3], 0.0) + stream.normal(size=shape)
+
+
+def _fallen_grid() -> np.ndarray:
+    x = np.unique(np.concatenate([hump + np.linspace(-6, 6, GRID) for hump in (-FALL, -FALL / 3, 0.0)]))
+    cdf = sum(
+        part * scipy.special.ndtr(x - hump) for part, hump in ((PART, -FALL), (3 * PART, -FALL / 3), (1 - 4 * PART, 0))
+    )
+    return np.interp(_places(), cdf, x)
+
+
 def _transformed(of: Callable[[np.ndarray], np.ndarray]) -> Law:
     """A function of a normal run."""
     return Law(lambda stream, shape: of(stream.normal(size=shape)), lambda: np.sort(of(scipy.special.ndtri(_places()))))
@@ -65,11 +80,17 @@ FURTHER: Mapping[str, Law] = {
     "heavy tails": Law(
         lambda stream, shape: stream.standard_t(3, size=shape), lambda: scipy.special.stdtrit(3, _places())
     ),
+    "very heavy tails": Law(
+        lambda stream, shape: stream.standard_t(2, size=shape), lambda: scipy.special.stdtrit(2, _places())
+    ),
+    "two kinds of collapse": Law(_fallen, _fallen_grid),
     "normal": LAWS["normal"],
     "normal, five times the SD": _transformed(lambda x: 5 * x),
     "lognormal 1": LAWS["skewed"],
     "accuracies near 100 %": _beta(30, 1),
     "accuracies between 0 and 100 %": _beta(2, 0.5),
+    "accuracies at both ends": _beta(0.5, 0.5),
+    "accuracies near 80 %": _beta(20, 5),
     "accuracies, one seed in ten at chance": Law(
         lambda stream, shape: np.where(
             stream.random(shape) < PART, 100 * stream.beta(100, 900, size=shape), 100 * stream.beta(970, 30, size=shape)
@@ -156,16 +177,36 @@ def _difference(ours: str, theirs: str) -> Case:
     )
 
 
+def _difference_within(ours: str, theirs: str) -> Case:
+    return Case(
+        "difference of means, hybrid on the logit scale if an arm is out of range",
+        [ours, theirs],
+        lambda runs: difference(*runs, within=PERCENT).ends,
+        lambda grids: float(grids[0].mean() - grids[1].mean()),
+    )
+
+
 def _improvement(law: str) -> Case:
     return Case("improvement, Student's t", [law, "normal"], lambda runs: improvement_interval(*runs).ends, _wins)
 
 
 _COLLAPSES, _LOG, _HUMPS, *_ = FURTHER
 _ACCURACIES = [name for name in FURTHER if name.startswith("accuracies")]
+_UNBOUNDED = (_COLLAPSES, _LOG, _HUMPS, "heavy tails", "very heavy tails", "two kinds of collapse")
+_NEAR_80 = "accuracies near 80 %"
 CASES: Sequence[Case] = (
-    *(make(law) for law in (_COLLAPSES, _LOG, _HUMPS, "heavy tails") for make in (_mean, _iqm_of)),
+    *(
+        make(law)
+        for law in (_COLLAPSES, _LOG, _HUMPS, "heavy tails", "very heavy tails", "two kinds of collapse")
+        for make in (_mean, _iqm_of)
+    ),
     Case("share of collapsed runs, Clopper–Pearson", [_COLLAPSES], _collapsed, lambda grids: PART),
     *(make(law) for law in _ACCURACIES for make in (_mean, _within)),
+    *(
+        make(*laws)
+        for laws in itertools.pairwise([_NEAR_80, *_ACCURACIES[:3], _NEAR_80])
+        for make in (_difference, _difference_within)
+    ),
     *(_difference(law, "normal") for law in (_COLLAPSES, _LOG, "lognormal 1", "normal, five times the SD")),
     _difference(_COLLAPSES, _COLLAPSES),
     Case("no difference, permutation test p ≥ 0.05", [_COLLAPSES, _COLLAPSES], _not_excluded, lambda grids: 0.0),

@@ -238,7 +238,8 @@ def studentised(
 
     t* = (replicate − value) / its standard error; a replicate without one counts as infinitely far off, to its side.
     With few runs, many replicates draw a single run repeatedly and have no standard error; then the interval has no
-    ends. It is here for comparison (docs/statistics.md): `interval` uses Student's t, which draws nothing.
+    ends. It is here for comparison (docs/pages/reference/coverage.md): `interval` uses Student's t, which draws
+    nothing.
 
     Source: Efron and Tibshirani 1993, chapter 12; strata as in `bootstrap`.
     """

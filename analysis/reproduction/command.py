@@ -18,6 +18,7 @@ from analysis.reproduction.cells import (
     ranks,
     share,
 )
+from analysis.reproduction.summary import PAGES, headline, on_page, summary
 from analysis.rows import grouped
 from analysis.tables.listing import NOTHING
 from analysis.tables.paper import PAPERS_SEEDS
@@ -33,7 +34,17 @@ NOT_MEASURED = {
 def add_command(command: argparse.ArgumentParser) -> None:
     """Adds the options of the command, and the function that runs it."""
     command.add_argument("--markdown", action="store_true", help="as Markdown")
-    command.set_defaults(make=lambda asked: print(text(compared(), asked.markdown), end=""))
+    command.add_argument("--pages", action="store_true", help="write the summary into README.md and the site's page")
+    command.set_defaults(make=_make)
+
+
+def _make(asked: argparse.Namespace) -> None:
+    if not asked.pages:
+        print(text(compared(), asked.markdown), end="")
+        return
+    for page, way in PAGES.items():
+        page.write_text(on_page(page.read_text(), summary(compared(), sum(printed_cells().values()), way)))
+        print(f"Written: {page}")
 
 
 def printed_cells() -> dict[str, int]:
@@ -42,29 +53,13 @@ def printed_cells() -> dict[str, int]:
     return counts | {name: len(lines(file)) for name, file in NOT_MEASURED.items()}
 
 
-def headline(cells: Sequence[Compared]) -> str:
-    """The reproduction in one sentence."""
-    total, alone = (share([cell for cell in cells if (cell.sd is None) == one]) for one in (False, True))
-    words = (
-        f"{len(cells)} of {sum(printed_cells().values())} printed cells are computed. Among the {total.computed} over "
-        f"several seeds, {total.within_sds} lie within two pooled SDs, {total.within[0]} within one point, "
-        f"{total.within[1]} within three; {total.not_told_apart} do not differ significantly by Welch's test (p ≥ "
-        f"0.05), and {total.equal} are shown equal within a point (two one-sided tests, p < 0.05)"
-    )
-    if alone.computed:
-        words += (
-            f"; among the {alone.computed} of one seed, {alone.within[0]} within one, {alone.within[1]} within three"
-        )
-    return f"{words}."
-
-
 def text(cells: Sequence[Compared], markdown: bool = False) -> str:
     """The shares by table, the rank correlations by column, and the misses with their other measurements."""
     table = partial(tabulate, tablefmt="pipe" if markdown else "simple", disable_numparse=True)
     heading = "## {}\n".format if markdown else "{}\n".format
     of_tables = ["table", "printed", "computed", "seeds", "within 2 SDs", "not different", "shown equal"]
     parts = [
-        headline(cells),
+        headline(cells, sum(printed_cells().values())),
         heading(
             "By table: points are percentage points, SDs pooled: √((ours² + the paper's²) / 2); not different: by "
             f"Welch's test, p ≥ 0.05, the paper's mean taken as one of {PAPERS_SEEDS} seeds; shown equal: within a "

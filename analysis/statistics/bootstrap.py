@@ -2,7 +2,8 @@
 
 Source: Agarwal et al. 2021. Each environment is a stratum: its seeds are drawn again with replacement, and the
 environments stay. The interval lies between percentiles of the aggregate over many such draws. With five seeds these
-intervals are too narrow: their SD is too small by the factor √(4/5). Tests and docs/statistics.md say by how much. The
+intervals are too narrow: their SD is too small by the factor √(4/5). Tests and
+docs/pages/reference/coverage.md say by how much. The
 papers use them; the intervals of `interval` have the nominal coverage.
 """
 

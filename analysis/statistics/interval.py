@@ -4,6 +4,7 @@
     interval(values_NM, of="iqm", method=PERCENTILE)    the papers' stratified percentile bootstrap
     interval(values_NM, within=(0, 100))                on the logit scale, if Student's t would leave the range
     difference(ours_NM, theirs_KM, of="iqm")            Student's t for the difference
+    difference(ours_N, theirs_K, within=(0, 100))       made of both arms' intervals, if one is on the logit scale
     improvement_interval(ours_NM, theirs_KM)            Student's t for the probability that a run of ours wins
 
 values_NM: runs × tasks, or (N,) for one task. NaN: a missing run; tasks may have unequal numbers of runs.
@@ -16,6 +17,7 @@ if a number is None. `method.coverage` says how often such intervals contain the
 of each task; with two, the intervals are wide. If values are infinite, they are counted and no number is computed.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -23,7 +25,7 @@ from typing import Literal
 import numpy as np
 
 from analysis.statistics.bootstrap import bootstrap
-from analysis.statistics.method import LOGIT, PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
+from analysis.statistics.method import HYBRID, LOGIT, PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
 from analysis.statistics.student import AGGREGATES, Contributions, Tasks, apart, on_logit_scale, together
 from analysis.statistics.summaries import iqm, mean_score, median_score, optimality_gap
 
@@ -90,13 +92,29 @@ def interval(
     return _inside(found, within) if within and holds else found
 
 
-def difference(ours_NM: np.ndarray, theirs_KM: np.ndarray, of: str = "mean") -> Interval:
+def difference(
+    ours_NM: np.ndarray, theirs_KM: np.ndarray, of: str = "mean", within: tuple[float, float] | None = None
+) -> Interval:
     """Our aggregate minus their aggregate, for two arms with the same tasks and separate runs.
 
-    For means on one task this is the interval of Welch's test.  Raises ValueError as `interval` does, and if the arms
-    have different numbers of tasks.
+    For means on one task this is the interval of Welch's test.
+    within: the range of all possible values of one task, as in `interval`. If an arm's own interval is on the logit
+    scale, the difference has the hybrid of both arms' intervals, which never leaves the possible range:
+    low = d − √((ours − its low)² + (their high − theirs)²), high likewise (Newcombe 1998, Zou and Donner 2008).
+
+    Raises ValueError as `interval` does, and if the arms have different numbers of tasks.
     """
-    return _of_two(ours_NM, theirs_KM, lambda *arms: [AGGREGATES[of](arm) for arm in arms])
+    found = _of_two(ours_NM, theirs_KM, lambda *arms: [AGGREGATES[of](arm) for arm in arms])
+    if within is None or found.ends is None or len(found.runs) != 2:
+        return found
+    ours, theirs = (interval(arm, of, within=within) for arm in (ours_NM, theirs_KM))
+    bounded = any(LOGIT in arm.method.name for arm in (ours, theirs))
+    if not bounded or ours.ends is None or theirs.ends is None:
+        return found
+    below = math.hypot(ours.number - ours.ends[0], theirs.ends[1] - theirs.number)
+    above = math.hypot(ours.ends[1] - ours.number, theirs.number - theirs.ends[0])
+    method = replace(found.method, name=found.method.name + LOGIT + HYBRID)
+    return replace(found, low=found.number - below, high=found.number + above, method=method)
 
 
 def improvement_interval(ours_NM: np.ndarray, theirs_KM: np.ndarray, level: float = 0.95) -> Interval:

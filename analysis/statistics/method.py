@@ -53,6 +53,8 @@ WHOLE_RUNS = ", whole runs"
 """Appended to the name if a run that was trained on several tasks counts as one draw."""
 LOGIT = " on the logit scale"
 """Appended to the name if Student's t left the range of the values, such as 0 to 100 %: `interval(within=...)`."""
+HYBRID = ", hybrid of both arms'"
+"""Appended to the name if the interval of a difference is made of the arms' intervals, one on the logit scale."""
 BOUNDS_ANEW = Method("Student's t, bounds resampled", replicates=10_000, seed=0)
 """For scores that take their bounds from percentiles of the same runs: `plasticity_score.spread`."""
 GAP = STUDENT

@@ -3,7 +3,7 @@
 Its bounds, the returns that count as 0 and as 1, are percentiles of the scored runs; other seeds give other bounds.
 So whole runs of every arm are resampled, the bounds are taken from the resampled runs, and these runs are scored with
 them. The interval is Student's t with the standard error of the resampled scores. With few runs, percentiles of the
-replicates would be too narrow (tests and docs/statistics.md say by how much).
+replicates would be too narrow (tests and docs/pages/reference/coverage.md say by how much).
 
 Legend: N runs of an arm, C cycles, M environments, R replicates, T numbers of an aggregate.
 """

@@ -133,7 +133,8 @@ def apart(parts: Sequence[Contributions]) -> Error | None:
     no information about the spread. None if the runs do not differ.
 
     Source: Yuen 1974; for one task the result is exactly her h − 1 and her variance. The extension to several tasks is
-    ours, checked by simulation (docs/statistics.md). Without a cut it is Welch 1947 and Satterthwaite 1946.
+    ours, checked by simulation (docs/pages/reference/coverage.md).
+    Without a cut it is Welch 1947 and Satterthwaite 1946.
     """
     variances, freedoms = [], []
     for part in parts:

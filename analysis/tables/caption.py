@@ -42,7 +42,12 @@ def caption(table: Table[Result], result: Result) -> list[str]:
     lines += [f"{column.label} {caution}" for column in result.columns for caution in column.cautions]
     if result.metric.better:
         lines += _significance(result, shared(row.methods for row in rows)["effect"])
-    lines += shape_of_cells({f"{row.label} on {column.label}": cell for (row, column), cell in result.cells.items()})
+    names = {place: " on ".join(each.label for each in place) for place in result.cells}
+    lines += shape_of_cells(
+        {name: result.cells[place] for place, name in names.items()},
+        {name: column.label for (_, column), name in names.items()},
+        dict.fromkeys(names.values(), result.metric),
+    )
     lines += _paper(result)
     if table.reference and result.above:
         lines.append(

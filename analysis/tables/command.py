@@ -19,7 +19,7 @@ from analysis.tables.result import Result
 from analysis.tables.table import Table
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.process.account import expanded
-from plasticity_lab.records.damage import OldFormat
+from plasticity_lab.records.damage import OtherFormat
 
 if TYPE_CHECKING:
     import polars as pl
@@ -103,7 +103,7 @@ def _rows_if_any(table: Table[Any], asked: argparse.Namespace) -> list[Row]:
         return []
     try:
         return rows_asked_for(asked)[1]
-    except OldFormat:
+    except OtherFormat:
         raise
     except StoreError:  # the store does not exist, or no run has ended
         return []

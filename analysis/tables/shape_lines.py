@@ -3,7 +3,7 @@
 They name the number that holds for such runs: interquartile mean, permutation test, or the exact interval of a share.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from analysis.names import BODIES
 from analysis.reported import lines_of
@@ -12,40 +12,49 @@ from analysis.statistics.shape import Gap, looks, trimmed
 from analysis.statistics.shares import clopper_pearson
 from analysis.tables.result import Cell
 from analysis.tables.scores import Scores
+from plasticity_lab.records.measures import Measure
 
 COLLAPSES, SKEWED = "one seed in ten collapses", "lognormal 1.5"
 _WORDS = {COLLAPSES: COLLAPSES, SKEWED: "runs are lognormal with a log SD of 1.5"}
 """Law in further.csv → the words of a caption."""
-PAGE = "`python -m analysis compare` has both, docs/statistics.md the rates"
+PAGE = "`python -m analysis compare` has both, docs/pages/explanation/statistics.md the rates"
 SHOWN = 6
 """Up to this many cells are named."""
 
 
-def shape_of_cells(cells: Mapping[str, Cell]) -> list[str]:
-    """The warnings for cells by name, as "Tanh on Permuted MNIST"."""
+def shape_of_cells(cells: Mapping[str, Cell], columns: Mapping[str, str], measures: Mapping[str, Measure]) -> list[str]:
+    """The warnings for cells by name, as "Tanh on Permuted MNIST", with the column and the measure of each."""
     return shape_lines(
-        {name: cell.values for name, cell in cells.items()}, {name: cell.collapsed for name, cell in cells.items()}
+        {name: cell.values for name, cell in cells.items()},
+        {name: cell.collapsed for name, cell in cells.items()},
+        columns,
+        [name for name, measure in measures.items() if measure.unit == "%" and measure.better == "more"],
     )
 
 
 def shape_of_arms(scores: Scores) -> list[str]:
-    """The warnings for arms by environment: their returns, or their changes of gaps. Scores have no values of runs."""
-    return shape_lines(
-        {
-            f"{label}, {BODIES.get(column, column)}": shown.values
-            for label, arm in scores.arms.items()
-            for column, shown in arm.columns.items()
-            if len(shown.values)
-        }
-    )
+    """The warnings for arms by environment: their returns, changes of gaps, or the returns behind their scores."""
+    values, columns = {}, {}
+    for label, arm in scores.arms.items():
+        for column, shown in arm.columns.items():
+            if len(shown.values):
+                name = f"{label}, {BODIES.get(column, column)}"
+                values[name], columns[name] = shown.values, column
+    return shape_lines(values, columns=columns)
 
 
-def shape_lines(values: Mapping[str, Sequence[float]], flagged: Mapping[str, int] | None = None) -> list[str]:
+def shape_lines(
+    values: Mapping[str, Sequence[float]],
+    flagged: Mapping[str, int] | None = None,
+    columns: Mapping[str, str] | None = None,
+    shares: Collection[str] = (),
+) -> list[str]:
     """The warnings for a table or a comparison; empty if nothing looks unusual.
 
-    values: name → the values of the runs. flagged: name → the number of runs flagged as collapsed.
+    values: name → the values of the runs. flagged: name → the number of runs flagged as collapsed. columns, shares: as
+    in `looks`.
     """
-    found = looks(values)
+    found = looks(values, columns, shares)
     runs = {name: len(of) for name, of in values.items()}
     collapsed = {name: many for name, many in (flagged or {}).items() if 0 < many < runs[name]}
     said = [

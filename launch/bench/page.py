@@ -1,6 +1,6 @@
-"""The tables of docs/speed.md, made from the results in `analysis/measured/speed/`.
+"""The tables of docs/pages/reference/speed.md, made from the results in `analysis/measured/speed/`.
 
-    python -m launch.bench.page             writes them into docs/speed.md, between its two markers
+    python -m launch.bench.page             writes them into docs/pages/reference/speed.md, between its two markers
     python -m launch.bench.page --check     exits with 1 if the page differs from the results
 
 A result is a JSON file of `launch.bench`, or of its `whole`, `modes`, `environments`, `starts` or `prices`. It was
@@ -22,7 +22,7 @@ from plasticity_lab.process.exits import leave, status_of
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "analysis" / "measured" / "speed"
-PAGE = ROOT / "docs" / "speed.md"
+PAGE = ROOT / "docs" / "pages" / "reference" / "speed.md"
 BEGIN, END = "<!-- python -m launch.bench.page: begin -->", "<!-- end -->"
 
 RATES = ("widths", "bodies", "values")

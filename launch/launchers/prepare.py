@@ -21,7 +21,7 @@ from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.records.damage import DamagedFile, rename_aside
 from plasticity_lab.records.identity import sweep_id
 from plasticity_lab.records.kinds import sort_of
-from plasticity_lab.records.plan import OtherFormat, Pack, Plan, write_plan
+from plasticity_lab.records.plan import NewerPlan, Pack, Plan, write_plan
 from plasticity_lab.records.provenance import code_here
 from plasticity_lab.records.record_facts import ended_for
 from plasticity_lab.records.settings import Settings
@@ -183,9 +183,9 @@ def _planned(
 def _set_aside(ready: Prepared, error: StoreError) -> str:
     """Renames a damaged file if possible, and returns a line about it.
 
-    Raises the error if the file is another version's plan of the same sweep: it would be overwritten.
+    Raises the error if the file is a newer version's plan of the same sweep: it would be overwritten.
     """
-    if isinstance(error, OtherFormat) and error.sweep == ready.plan.sweep and ready.todo.left:
+    if isinstance(error, NewerPlan) and error.sweep == ready.plan.sweep and ready.todo.left:
         raise error
     if not isinstance(error, DamagedFile):
         return str(error)

@@ -91,7 +91,7 @@ def depends_on_place(own: OwnClass, tiny: Tiny, learner: Learner) -> Fault | Non
                 if ours[0].numpy().tobytes() != theirs[k].numpy().tobytes():
                     what = (
                         f"its {name} has other bits at place {k + 1} of {RUNS} than alone; torch's sigmoid, silu, elu, "
-                        "celu, selu and softplus depend on the place; docs/recipes/activation.md names others"
+                        "celu, selu and softplus depend on the place; docs/pages/how_to/add/activation.md names others"
                     )
                     return Fault(what, place_of(own.cls, "__call__"))
     return None

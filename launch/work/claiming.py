@@ -46,9 +46,9 @@ from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import StoreError
 from plasticity_lab.kernels.build import missing
 from plasticity_lab.records.checkpoint import latest_epoch
-from plasticity_lab.records.damage import DamagedFile, OldFormat
+from plasticity_lab.records.damage import DamagedFile, OtherFormat
 from plasticity_lab.records.kinds import sort_of
-from plasticity_lab.records.plan import OtherFormat, Pack, Plan, read_plan
+from plasticity_lab.records.plan import Pack, Plan, read_plan
 from plasticity_lab.records.store import Store
 from plasticity_lab.waits import waiting
 
@@ -225,7 +225,7 @@ class Claiming:
         """A pack with the plan that holds it; None if that plan cannot be read, or has been replaced."""
         try:
             plan = read_plan(self.store, claim.sweep)
-        except (DamagedFile, OtherFormat, OldFormat):
+        except (DamagedFile, OtherFormat):
             return None
         except StoreError:
             if self.store.plan(claim.sweep).exists():

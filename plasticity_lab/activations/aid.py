@@ -13,7 +13,7 @@ class AID(Activation):
     """In training x > 0 stays with probability p, other x with 1 − p; evaluation: p·x and (1 − p)·x.
 
     Nothing is rescaled, and each element has its own draw. The derivative at 0 is the lower side's, so p = 1 is ReLU
-    bit for bit; p = 1/2 is x/2 in evaluation. docs/activations.md lists the details.
+    bit for bit; p = 1/2 is x/2 in evaluation. docs/pages/reference/activations.md lists the details.
     Source: Park et al. 2025 (ICML), "Activation by Interval-wise Dropout".
     """
 

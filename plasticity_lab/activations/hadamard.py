@@ -11,7 +11,7 @@ from plasticity_lab.stacking.elementary import tanh
 class Hadamard(Gated):
     """tanh(a) · tanh(b): with `width=double` a layer of twice the weights, as in the paper.
 
-    Source: Kooi et al. 2024, "Hadamard representations". docs/activations.md lists the details.
+    Source: Kooi et al. 2024, "Hadamard representations". docs/pages/reference/activations.md lists the details.
     """
 
     def combined(self, a: Tensor, b: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ class CChain(Intervention):
 
     The window is a ring in the state. Its sums, in float64, change by the difference of the new entry and the oldest
     one; whenever the ring comes round, they are replaced by the sums of that lap, so that no rounding accumulates.
-    Source: Tang et al. 2025 (ICML), and its code; docs/interventions/c_chain.md lists the differences.
+    Source: Tang et al. 2025 (ICML), and its code; docs/pages/reference/interventions/c_chain.md lists the differences.
     """
 
     requires = frozenset({OUTPUTS, SECOND_BATCH, TASK_BEGINS})

@@ -31,7 +31,7 @@ class ContinuousContinualBackprop(Intervention):
     nothing changes.
 
     Source: McCutcheon, Chatzaroulas & Fallah 2026, Algorithm 1, by the port ccbp-pytorch 0.0.3
-    (docs/interventions/ccbp.md).  State: two numbers a unit.
+    (docs/pages/reference/interventions/ccbp.md).  State: two numbers a unit.
     """
 
     needs_gradients = True

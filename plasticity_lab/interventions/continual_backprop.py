@@ -32,7 +32,7 @@ class ContinualBackprop(Resets):
     weights. A unit is mature after more than `maturity` updates since its reset. A reset draws new incoming weights and
     sets outgoing weights to zero. every: number of updates between resets of the units that are due.
 
-    Source: Dohare et al. 2024, Algorithm 1 and equation 1 (docs/interventions/continual_backprop.md).
+    Source: Dohare et al. 2024, Algorithm 1 and equation 1 (docs/pages/reference/interventions/continual_backprop.md).
     State: two numbers a unit, one a place.
     """
 

@@ -32,7 +32,7 @@ class FIRE(Intervention):
     biases included, as in the authors' DQN. target: same: target networks become equal to the network at once, as in
     their DQN and SAC; copy: with their next copy.
 
-    Source: Han et al. 2026, and their code (docs/interventions/fire.md).
+    Source: Han et al. 2026, and their code (docs/pages/reference/interventions/fire.md).
     """
 
     requires = frozenset({TASK_BEGINS})

@@ -33,7 +33,7 @@ class HareTortoise(Intervention):
     held-out images, or in the test after a task. shared: whether the first update after a return moves both, s ← θ, as
     in the authors' code, which lets them share memory then. Moments and target networks stay as they are. With
     strength 0 the tortoise is the hare, and the run the plain one. Source: Lee et al. 2024
-    (docs/interventions/hare_tortoise.md).  State: one number a parameter.
+    (docs/pages/reference/interventions/hare_tortoise.md).  State: one number a parameter.
     """
 
     capped = frozenset({"every"})

@@ -36,7 +36,8 @@ class NormalizeAndProject(Intervention):
 
     strength: the part of the way to the projected values, in each of these rules; 1 is the method, 0 the plain run.
 
-    Source: Lyle et al. 2024, Algorithm 1 and Section 4 (docs/interventions/nap.md).  State: one number a matrix.
+    Source: Lyle et al. 2024, Algorithm 1 and Section 4 (docs/pages/reference/interventions/nap.md).
+    State: one number a matrix.
     """
 
     needs_gradients = False

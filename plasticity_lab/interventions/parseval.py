@@ -37,7 +37,7 @@ class Parseval(Intervention):
     weights.
 
     Source: Chung et al. 2024, Section 3, and their code; decoupled: AdamO, Rosseau et al. 2026
-    (docs/interventions/parseval.md).
+    (docs/pages/reference/interventions/parseval.md).
     """
 
     operations = 600  # two products, 2 · 100 operations each at width 100, and exact sums

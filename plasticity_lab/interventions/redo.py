@@ -20,7 +20,7 @@ class ReDo(Resets):
     batch (and the pixels), and over about the last `average` updates: a running mean that takes 1 / `average` of each.
     Incoming weights are fresh, outgoing weights are zero.
 
-    Source: Sokar et al. 2023, Algorithm 1 (docs/interventions/redo.md).  State: one number a unit.
+    Source: Sokar et al. 2023, Algorithm 1 (docs/pages/reference/interventions/redo.md).  State: one number a unit.
     """
 
     watches_units = True

@@ -45,7 +45,8 @@ class ResetLayers(Resets):
     of a chosen layer change, also normalisation and σ of noisy layers; whether an expert is open does not. The
     optimizer's step count and a replay memory stay.
 
-    Source: Nikishin et al. 2022, Section 5 (docs/interventions/reset_layers.md).  State: the number of resets.
+    Source: Nikishin et al. 2022, Section 5 (docs/pages/reference/interventions/reset_layers.md).
+    State: the number of resets.
     """
 
     requires = frozenset({TASK_BEGINS})

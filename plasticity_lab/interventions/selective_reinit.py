@@ -26,7 +26,7 @@ class SelectiveReinit(Resets):
     `strength` with the least utility; a fraction of a weight is rounded up or down at random. Moments of the selected
     weights become zero. Learned parameters of an activation are excluded.
 
-    Source: Hernandez-Garcia et al. 2025 (docs/interventions/selective_reinit.md).
+    Source: Hernandez-Garcia et al. 2025 (docs/pages/reference/interventions/selective_reinit.md).
     State: if utility is gradient, one number a weight: its last gradient.
     """
 

@@ -22,8 +22,8 @@ class SelfDistillation(Intervention):
     (`Now.divergence`): for classes the cross-entropy with the average's probabilities, for actions the agent's own. The
     pass of s is in evaluation mode and has no gradient. s includes all parameters except the switches of experts.
 
-    Source: Zhang et al. 2019; in this field Lee et al. 2024, as a baseline (docs/interventions/hare_tortoise.md).
-    State: one number a parameter.
+    Source: Zhang et al. 2019; in this field Lee et al. 2024, as a baseline
+    (docs/pages/reference/interventions/hare_tortoise.md). State: one number a parameter.
     """
 
     requires = frozenset({OUTPUTS})

@@ -37,8 +37,8 @@ class SelfNormalizedResets(Resets):
     whether the outgoing weights of a reset unit stay (keep) or become zero. every: number of updates between resets of
     the units that are due. The silence that ended in a reset counts as a gap between two firings.
 
-    Source: Farias & Jozefiak 2024, Algorithm 1; η, epsilon and window as in Table E10 (docs/interventions/snr.md).
-    State: four numbers a unit.
+    Source: Farias & Jozefiak 2024, Algorithm 1; η, epsilon and window as in Table E10
+    (docs/pages/reference/interventions/snr.md). State: four numbers a unit.
     """
 
     watches_units = True

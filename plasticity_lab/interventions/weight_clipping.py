@@ -25,7 +25,7 @@ class WeightClipping(Intervention):
     the input (a policy's log σ) and learned parameters of activations stay. With a strength that no weight reaches, it
     is the plain run.
 
-    Source: Elsayed et al. 2024, Algorithm 1, and their code (docs/interventions/weight_clipping.md).
+    Source: Elsayed et al. 2024, Algorithm 1, and their code (docs/pages/reference/interventions/weight_clipping.md).
     State: none; with bound=start one number a layer.
     """
 

@@ -22,7 +22,7 @@ PROBLEMS = ("fresh_labels", "teacher", "paired_offset")
 
 @dataclass(frozen=True)
 class Pair:
-    """The result, means over repetitions; the names are explained in docs/assays.md.
+    """The result, means over repetitions; the names are explained in docs/pages/reference/assays.md.
 
     undefined: the reason why differences and ratios are NaN; "" if they are defined. curves: (P, R, 2), the loss on all
     examples of the aged and of the fresh network. after: the steps of the P points.

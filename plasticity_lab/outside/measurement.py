@@ -2,7 +2,7 @@
 
 from plasticity_lab.outside import measure
 
-found = measure(module, loader)  # column → number, as docs/diagnostics.md explains them
+found = measure(module, loader)  # column → number, as docs/pages/reference/diagnostics.md explains them
 """
 
 import warnings

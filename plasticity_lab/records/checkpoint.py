@@ -9,11 +9,13 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from plasticity_lab.records.damage import DamagedFile, OldFormat, read_file, tensors_of, write_file
+from plasticity_lab.records.damage import DamagedFile, NewFormat, OldFormat, read_file, tensors_of, write_file
 from plasticity_lab.records.files import names
 from plasticity_lab.records.store import Store
 
 log = logging.getLogger(__name__)
+FORMAT = 1
+"""Checkpoints from before the first release do not name it, and have format 1."""
 GOES_BACK = "its pack goes back to an earlier checkpoint, or to its beginning"
 
 
@@ -25,7 +27,7 @@ def save_checkpoint(store: Store, pack: str, epoch: int, payload: dict[str, Any]
     """
     import torch  # takes a second, which commands that only look for checkpoints save
 
-    write_file(store.checkpoint(pack, epoch), lambda file: torch.save(payload, file))
+    write_file(store.checkpoint(pack, epoch), lambda file: torch.save({"format": FORMAT, **payload}, file))
     for older in [earlier for earlier in epochs_of(store, pack) if earlier < epoch][1:]:
         with contextlib.suppress(OSError):
             store.checkpoint(pack, older).unlink()
@@ -34,7 +36,7 @@ def save_checkpoint(store: Store, pack: str, epoch: int, payload: dict[str, Any]
 def load_checkpoint(store: Store, pack: str) -> dict[str, Any] | None:
     """The state of a pack from the readable checkpoint of the highest epoch, on the CPU; None without a checkpoint.
 
-    Warns of a damaged file, and takes the next lower epoch.  Raises OldFormat; StoreError if it cannot be read.
+    Warns of a damaged file, and takes the next lower epoch.  Raises OtherFormat; StoreError if it cannot be read.
     """
     for epoch in epochs_of(store, pack):
         path = store.checkpoint(pack, epoch)
@@ -43,6 +45,8 @@ def load_checkpoint(store: Store, pack: str) -> dict[str, Any] | None:
             if content is None:
                 continue  # its holder has just ended or dropped it
             payload = tensors_of(content)
+            if isinstance(format := payload.pop("format", FORMAT), int) and format > FORMAT:
+                raise NewFormat(path, "is a checkpoint", format, FORMAT)
             journal = payload.get("journal")
             if isinstance(journal, Mapping) and "train_loss" in journal:  # older than the measures that agents declare
                 raise OldFormat(path, "is a checkpoint with a journal")

@@ -36,18 +36,37 @@ class DamagedFile(StoreError):
         self.path, self.reason = path, reason
 
 
-class OldFormat(StoreError):
-    """A whole file in a format from before the first release, which this version does not read.
+class OtherFormat(StoreError):
+    """A whole file in a format that this version does not read.  path: its path.
 
-    No command sets such a file aside or continues without it: its runs would be trained again.
+    No command sets such a file aside: its runs would be trained again.
     """
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(f"{path} {message}")
+        self.path = path
+
+
+class OldFormat(OtherFormat):
+    """A file in a format from before the first release; no command continues without it."""
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(
-            f"{path} {what} that an earlier version of plasticity_lab wrote, before its first release. This version "
-            "does not read it: use another store (store=FOLDER), or read this store with that version."
+            path,
+            f"{what} that an earlier version of plasticity_lab wrote, before its first release. This version "
+            "does not read it: use another store (store=FOLDER), or read this store with that version.",
         )
-        self.path = path
+
+
+class NewFormat(OtherFormat):
+    """A file in a format of a later release.  what: «is a record». reads: the latest format that this version reads."""
+
+    def __init__(self, path: Path, what: str, format: int, reads: int) -> None:
+        super().__init__(
+            path,
+            f"{what} of format {format}, which a newer version of plasticity_lab wrote. This version reads "
+            f"format {reads}: update it, or use another store (store=FOLDER).",
+        )
 
 
 def read_mapping(path: Path, advice: str) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records import plan_lines
-from plasticity_lab.records.damage import DamagedFile, OldFormat, fault_of_fields, read_mapping, write_file
+from plasticity_lab.records.damage import DamagedFile, NewFormat, OldFormat, fault_of_fields, read_mapping, write_file
 from plasticity_lab.records.files import create_once, names
 from plasticity_lab.records.identity import sweep_id
 from plasticity_lab.records.plan_lines import Pack, Shortened
@@ -23,11 +23,11 @@ _FIELDS = {"format": int, "sweep": str, "command": list, "settings": dict, "aske
 ADVICE = "its sweep's command plans it again, and finished runs are kept"
 
 
-class OtherFormat(StoreError):
-    """A plan of another version of plasticity_lab; `sweep` is the sweep's id."""
+class NewerPlan(NewFormat):
+    """A plan of a newer version of plasticity_lab; `sweep` is the sweep's id."""
 
     def __init__(self, path: Path, sweep: str, format: int) -> None:
-        super().__init__(f"{path} has format {format}; this version reads format {FORMAT}.")
+        super().__init__(path, "is a plan", format, FORMAT)
         self.sweep = sweep
 
 
@@ -71,7 +71,7 @@ def write_plan(store: Store, plan: Plan, planned_at: int | None = None) -> None:
 def read_plan(store: Store, sweep: str) -> Plan:
     """The plan of a sweep; packs that were divided after planning are replaced by their parts.
 
-    Raises DamagedFile; OldFormat, OtherFormat; StoreError if there is no plan, or the disk does not answer.
+    Raises DamagedFile; OldFormat, NewerPlan; StoreError if there is no plan, or the disk does not answer.
     """
     path = store.plan(sweep)
     value = read_mapping(path, ADVICE)
@@ -80,8 +80,8 @@ def read_plan(store: Store, sweep: str) -> Plan:
     format = value.get("format")
     if isinstance(format, int) and 1 <= format < FORMAT:
         raise OldFormat(path, f"is a plan of format {format}")
-    if isinstance(format, int) and format != FORMAT:
-        raise OtherFormat(path, sweep, format)
+    if isinstance(format, int) and format > FORMAT:
+        raise NewerPlan(path, sweep, format)
     fault = _fault(value) or (None if value["sweep"] == sweep else "is the plan of another sweep")
     if fault:
         raise DamagedFile(path, fault, ADVICE)
@@ -154,7 +154,7 @@ def all_plans(store: Store, unreadable: list[StoreError]) -> Iterator[Plan]:
     for sweep in sweeps_of(store):
         try:
             yield read_plan(store, sweep)
-        except (DamagedFile, OtherFormat) as error:
+        except (DamagedFile, NewerPlan) as error:
             unreadable.append(error)
 
 

@@ -14,6 +14,7 @@ from plasticity_lab.named_code import named_by_store
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.damage import (
     DamagedFile,
+    NewFormat,
     OldFormat,
     fault_of_fields,
     is_aside,
@@ -132,7 +133,7 @@ def write_record(store: Store, record: Mapping[str, Any]) -> None:
 def read_record(store: Store, run: str) -> dict[str, Any] | None:
     """The record of a run, or None if it has none.
 
-    Raises CorruptRecord; OldFormat for a whole one of format 1; StoreError if the disk does not answer.
+    Raises CorruptRecord; OldFormat for a whole one of format 1; NewFormat; StoreError if the disk does not answer.
     """
     path = store.record(run)
     try:
@@ -141,6 +142,8 @@ def read_record(store: Store, run: str) -> dict[str, Any] | None:
         raise CorruptRecord(path, error.reason) from error
     if record is None:
         return None
+    if isinstance(format := record.get("format"), int) and format > FORMAT:
+        raise NewFormat(path, "is a record", format, FORMAT)
     if fault := _fault(run, record):
         raise CorruptRecord(path, fault)
     if record["format"] == 1:

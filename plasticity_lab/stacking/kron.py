@@ -42,7 +42,8 @@ class Kron(UpdateRule):
     also takes the place of m̂ then. An axis longer than `largest_triangular` has a diagonal factor; with
     `memory_saving=largest` so has the longer axis, with all both. Only matrices have weight decay.
 
-    Source: Li 2018 (PSGD), in the form of kron-torch 0.3.3, kron.py. docs/optimizers.md lists the details.
+    Source: Li 2018 (PSGD), in the form of kron-torch 0.3.3, kron.py.
+    docs/pages/reference/optimizers.md lists the details.
     `reset=task`: momentum, factors and their schedule begin again at the end of each task.
     """
 

@@ -17,7 +17,7 @@ from plasticity_lab.stacking.normed import at_each_row
 class StackedScale:
     """x · s for each run: a fixed number, or learned: `<name>.value` (K, 1, 1), which begins at `first`.
 
-    outputs: D. Source: the code of Chung et al. 2024 (`ScaleLayer`; docs/interventions/parseval.md).
+    outputs: D. Source: the code of Chung et al. 2024 (`ScaleLayer`; docs/pages/reference/interventions/parseval.md).
     """
 
     name: str

@@ -40,7 +40,8 @@ class TRAC(UpdateRule):
     h = ⟨g, (θ − θ₀) / (S + ε)⟩ over all parameters of the run. For each of six discounts β: v ← β² v + h²,
     m ← β m − h; then S = max(0, Σ scale / erfi(1/√2) · erfi(m / (√2 √v + ε))). θ₀ are the parameters at the start. With
     several environments, S and the sums are of the active parameters. Source: Muppidi et al. 2024 (NeurIPS), Algorithms
-    1 and 2, as in package/src/trac_optimizer/trac.py, with m = ε at first. docs/optimizers.md lists the details.
+    1 and 2, as in package/src/trac_optimizer/trac.py, with m = ε at first.
+    docs/pages/reference/optimizers.md lists the details.
 
     Interventions that change parameters in place are refused: their change would be divided by S + ε like a step.
     fresh_each_task is not, since everything begins again with its network. A subclass has the settings of its base and

@@ -25,7 +25,8 @@ class UPGD(UpdateRule):
     corrected. `scope=local`: Û divided by its norm over a unit's inputs (weights), or over all units (other parameters)
     takes the place of Û / max U. `protecting=false`: g is not weighted, only the noise is. Source: Elsayed & Mahmood
     2024 (ICLR), Algorithm 1, first order, in the form of the authors' experiments
-    (core/optim/weight_upgd/first_order.py). docs/optimizers.md lists the details, and where their README differs.
+    (core/optim/weight_upgd/first_order.py). docs/pages/reference/optimizers.md lists the details, and where their
+    README differs.
     `reset`: never (U crosses tasks) or task.
     """
 

@@ -24,7 +24,7 @@ from analysis.statistics.method import (
     with_coverage,
 )
 
-PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
+PAGES = Path(__file__).parents[2] / "docs/pages"
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -107,7 +107,7 @@ def test_workers_change_no_number(capsys):
 
 
 def test_the_page_has_the_numbers_that_are_stored(capsys):
-    page = PAGE.read_text()
+    page = (PAGES / "reference/coverage.md").read_text()
     assert main(["coverage", "--stored"]) == 0
     printed = capsys.readouterr().out.strip()
     assert printed == tables()
@@ -115,7 +115,8 @@ def test_the_page_has_the_numbers_that_are_stored(capsys):
 
 
 def test_the_page_has_the_seeds_that_a_test_needs():
-    lines = [line for line in PAGE.read_text().splitlines() if line.startswith(("| difference (SDs)", "| seeds |"))]
+    text = (PAGES / "explanation/statistics.md").read_text()
+    lines = [line for line in text.splitlines() if line.startswith(("| difference (SDs)", "| seeds |"))]
     apart, seeds = ([float(cell) for cell in line.strip("|").split("|")[1:]] for line in lines)
     for effect, said in zip(apart, seeds, strict=True):
         power = {n: TTestIndPower().power(effect, n, 0.05) for n in (said - 1, said)}

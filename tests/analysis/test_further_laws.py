@@ -18,7 +18,7 @@ from analysis.statistics.method import FOLDER
 from analysis.statistics.permutation import permutation
 from analysis.statistics.shares import clopper_pearson
 
-PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
+PAGE = Path(__file__).parents[2] / "docs/pages/reference/coverage.md"
 STORED = {
     (line["of"], line["law"], int(line["seeds"])): float(line["coverage"]) for line in lines_of(FOLDER / "further.csv")
 }
@@ -68,6 +68,15 @@ def test_the_logit_scale_never_covers_less(law, seeds):
     assert STORED["mean, logit scale if out of range", law, seeds] >= STORED["mean, Student's t", law, seeds] - 0.003
 
 
+@pytest.mark.parametrize("seeds", [3, 5, 10, 20])
+def test_the_hybrid_of_two_accuracies_covers_and_never_less(seeds):
+    hybrid = "difference of means, hybrid on the logit scale if an arm is out of range"
+    laws = [law for of, law, many in STORED if (of, many) == (hybrid, seeds)]
+    assert len(laws) == 4
+    for law in laws:
+        assert STORED[hybrid, law, seeds] >= max(0.91, STORED["difference of means, Student's t", law, seeds] - 0.003)
+
+
 def test_the_stored_file_is_of_its_command_and_the_page_prints_it(tmp_path, capsys):
     words = shlex.split(json.loads((FOLDER / "further.json").read_text())["command"])[3:]
     assert words[-2:] == ["--out", "analysis/measured/coverage"]
@@ -98,8 +107,11 @@ def test_the_permutation_test_by_hand_and_as_scipy_has_it():
     # 4, 5, 6 against 1, 2, 3: of 20 divisions this one and its mirror image are the farthest apart.
     assert permutation([4.0, 5.0, 6.0], [1.0, 2.0, 3.0]) == pytest.approx(0.1)
     assert permutation([1.0, 1.0], [1.0, 1.0]) == 1.0
-    assert permutation([], [1.0]) is None
+    assert permutation([], [1.0, 2.0]) is None
+    assert permutation([3.0], [1.0, 2.0]) is None
     assert permutation([1.0, np.inf], [1.0, 2.0]) is None
+    # 80.1 and 80.3, and 80.2 and 80.2, have one sum but for rounding; both tails count, although the sizes differ.
+    assert permutation([80.1, 80.3], [80.2, 80.2, 80.9]) == pytest.approx(0.8)
     ours, theirs = np.array([0.1, 0.7, 0.75, 0.2, 0.9]), np.array([0.5, 0.95, 0.8, 0.7])
     scipys = scipy.stats.permutation_test(
         (ours, theirs),
@@ -109,6 +121,9 @@ def test_the_permutation_test_by_hand_and_as_scipy_has_it():
         alternative="greater",
     )
     assert permutation(ours, theirs) == pytest.approx(scipys.pvalue)
+    assert permutation([1.0, 2.0], [5.0, 9.0, 9.5, 8.0]) == pytest.approx(1 / 15), (
+        "no other pair is so far from the rest"
+    )
 
 
 def test_a_drawn_permutation_test_is_near_the_one_of_all_divisions():

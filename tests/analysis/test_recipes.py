@@ -24,7 +24,7 @@ def shown(text: str, title: str) -> str:
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_its_file_makes_it(recipe, tmp_path, record):
-    store, page = Store(tmp_path / "store"), ROOT / "docs" / "recipes" / f"{recipe}.md"
+    store, page = Store(tmp_path / "store"), ROOT / "docs/pages/how_to/add" / f"{recipe}.md"
     for seed in range(3):
         classified(store, record("relu", seed=seed), [0.6 + seed / 100, *[0.5] * 8, 0.3])
         classified(store, record("tanh", seed=seed), [0.5 + seed / 100, *[0.5] * 8, 0.6])

@@ -1,14 +1,15 @@
 import csv
 import json
-import re
 
 import pytest
 import scipy.stats
 
-from analysis.check_paper.command import findings, summary
+from analysis.check_paper.command import findings
+from analysis.check_paper.command import summary as summary_of_checks
 from analysis.reported import Published
 from analysis.reproduction.cells import Compared, compared, misses, ranks, share
-from analysis.reproduction.command import headline, printed_cells, text
+from analysis.reproduction.command import printed_cells, text
+from analysis.reproduction.summary import PAGES, headline, on_page, summary
 from tests.docs.pages import ROOT
 
 PUBLISHED = '{"activation.negative_slope": 0.6, "optimizer.lr": 0.001}'  # Leaky-ReLU on Permuted MNIST, Table E2
@@ -42,7 +43,7 @@ def test_a_cell_is_shown_equal_if_the_90_percent_interval_of_the_difference_is_w
     """SE √(0.09/5 + 0.16/5) = 0.2236 with 7.42 degrees of freedom: 0.4 + 1.877 · 0.2236 = 0.82; 0.8 + 0.42 = 1.22."""
     assert [each.equal for each in CELLS] == [True, False, False, False, False]
     assert share(CELLS).equal == 1
-    assert "1 are shown equal within a point" in headline(CELLS)
+    assert "1 are shown equal within a point" in headline(CELLS, sum(printed_cells().values()))
 
 
 def test_ranks_are_spearmans_over_a_column_of_one_intervention():
@@ -105,19 +106,23 @@ def test_nothing_measured_is_said_so(tmp_path):
     assert text([]).startswith(f"0 of {sum(printed_cells().values())} printed cells are computed.")
 
 
-def test_the_readme_and_its_page_quote_what_the_commands_say():
-    """The numbers, each with the word behind it; the sentences around them may change."""
-    cells, printed = compared(), printed_cells()
-    near, one = (share([each for each in cells if (each.sd is None) == alone]) for alone in (False, True))
-    computed = {name: sum(each.table == name for each in cells) for name in printed}
-    readme = " ".join((ROOT / "README.md").read_text().split())
-    (said,) = re.findall(r"\d+ of \d+ printed cells are computed .*? one seed, [^.]*", readme)
-    numbers = [len(cells), sum(printed.values())]
-    for table in ("Table 2", "Table E3", "Tables G2, G3", "Tables E4–E8"):
-        numbers += [computed[table], printed[table]]
-    numbers += [near.computed, near.within_sds, near.within[1], near.not_told_apart, near.equal, one.computed]
-    numbers += [one.within[1]]
-    words = re.sub(r"Table 2|E\d to E\d|E\d|G2 and G3", "", said)
-    assert [int(number) for number in re.findall(r"\d+", words)] == numbers
-    assert str(near.within_sds) in headline(cells)
-    assert summary(findings()) in (ROOT / "docs/reproduction/paper_checks.md").read_text()
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
+def test_the_summary_is_the_same_on_both_pages_and_follows_from_the_cells(page):
+    cells, printed = compared(), sum(printed_cells().values())
+    text = page.read_text()
+    assert text == on_page(text, summary(cells, printed, PAGES[page])), (
+        "`python -m analysis reproduction --pages` writes it"
+    )
+
+
+def test_the_summary_counts_every_cell_once_and_names_the_worst_miss():
+    cells = compared()
+    rows = [line.strip("|").split(" | ") for line in summary(cells, 610, "").splitlines() if line.startswith("| [")]
+    assert sum(int(row[2]) for row in rows) == len(cells)
+    assert sum(int(row[4]) for row in rows) == share(cells).within[1]
+    worst = max(cells, key=lambda cell: abs(cell.apart))
+    assert sum(f"{worst.mean:.2f} (paper {worst.paper.mean:.2f})" in row[5] for row in rows) == 1
+
+
+def test_the_page_about_the_papers_numbers_quotes_the_command():
+    assert summary_of_checks(findings()) in (ROOT / "docs/pages/reproduction/paper_checks.md").read_text()

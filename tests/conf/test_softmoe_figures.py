@@ -44,7 +44,9 @@ def test_every_figure_of_the_paper_with_runs_has_its_preset_and_its_place_in_the
     assert with_games == {f"softmoe_figure{number}" for number in ARMS}
     there = {path.stem.removeprefix("softmoe_figure") for path in Path(CONF, "experiment").glob("softmoe_figure*.yaml")}
     assert {1, *range(4, 25)} == {int(number) for number in there if number.isdigit()}
-    table = (Path(CONF).parent / "docs" / "atari.md").read_text(encoding="utf-8").partition("paper's figures")[2]
+    table = (
+        (Path(CONF).parent / "docs/pages/how_to/atari.md").read_text(encoding="utf-8").partition("paper's figures")[2]
+    )
     assert {f"| {number} |" for number in (9, 10, 11, 16, 19, 20, 21, 22)} <= set(re.findall(r"\| \d+ \|", table))
 
 

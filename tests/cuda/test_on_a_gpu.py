@@ -1,4 +1,4 @@
-"""What has to hold on a GPU: `make test-gpu`. An H200 has seen all of it pass (docs/speed.md).
+"""What has to hold on a GPU: `make test-gpu`. An H200 has seen all of it pass (docs/pages/reference/speed.md).
 
 A test that fails on another may well show a fault of the engine, or that the device cannot give what a CPU gives; both
 are worth an issue with the device's name and the output.

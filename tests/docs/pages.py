@@ -9,12 +9,13 @@ from pathlib import Path
 import plasticity_lab
 
 ROOT = Path(plasticity_lab.__file__).parents[1]
+PAGES_FOLDER = ROOT / "docs" / "pages"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHELLS = ("", "bash", "sh", "shell", "console", "zsh")
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-UNFINISHED = ("docs/shell_completion.md",)
+UNFINISHED = ("docs/pages/how_to/shell_completion.md",)
 """Pages whose lines show commands that are not finished; their blocks of shell are read as others'."""
 IDEAS = "$HOME/ideas"
 """Where the recipes' files lie in what they show."""

@@ -1,4 +1,4 @@
-"""The recipes of docs/analysis.md run as they stand there, one after the other, on the store that the page asks for."""
+"""The recipes of the page about analysis run as they stand there, one after the other, on the store it asks for."""
 
 import matplotlib
 import pytest
@@ -7,7 +7,7 @@ from plasticity_lab.records.store import Store
 from tests.docs.pages import ROOT, commands_of, fences
 from tests.helpers.sweeps import trained
 
-PAGE = ROOT / "docs/analysis.md"
+PAGE = ROOT / "docs/pages/how_to/analysis.md"
 BLOCKS = [content for language, content in fences(PAGE.read_text()) if language == "python"]
 
 

@@ -1,4 +1,4 @@
-"""The numbers of docs/reproduction/assays.md follow from the stored data."""
+"""The numbers of docs/pages/reproduction/assays.md follow from the stored data."""
 
 import csv
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import t
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/reproduction/assays.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/pages/reproduction/assays.md").read_text(encoding="utf-8")
 DATA = ROOT / "analysis/measured/assays/random_label_mnist.csv"
 VARIANTS = ("fresh_labels", "fresh_labels, moments kept", "fresh_labels, head fresh", "paired_offset")
 ARMS = {

@@ -8,7 +8,7 @@ from plasticity_lab.records.store import Store
 from tests.docs.pages import ROOT, commands_of, fences
 from tests.helpers.stores import left_behind
 
-PAGE = ROOT / "docs/compare.md"
+PAGE = ROOT / "docs/pages/how_to/compare.md"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The boards and the scores on docs/environments.md are those that the commands print."""
+"""The boards and the scores on docs/pages/reference/environments.md are those that the commands print."""
 
 import csv
 import re
@@ -12,7 +12,7 @@ from plasticity_lab.environments.games.board import ACTIONS
 from plasticity_lab.environments.games.games import GAMES
 from tests.docs.pages import ROOT, fences
 
-PAGE = (ROOT / "docs/environments.md").read_text()
+PAGE = (ROOT / "docs/pages/reference/environments.md").read_text()
 SHOWN = [content for language, content in fences(PAGE) if language == "text"]
 TITLE = re.compile(r"(\w+), after (\d+) steps of the (\w+) policy")
 

@@ -14,7 +14,7 @@ from tests.docs.pages import ROOT, fences, files_of
 
 pytestmark = pytest.mark.slow
 
-PAGE = ROOT / "docs" / "recipes" / "group.md"
+PAGE = ROOT / "docs/pages/how_to/add/group.md"
 FOLDERS = ("plasticity_lab", "launch", "analysis", "conf", "tests/helpers", "tests/tenants", "tests/agents/ppo")
 WORDS = ("schedule=smoke", "benchmark=permuted_digits", "device=cpu", "tracking=store")
 FOLLOWED = """

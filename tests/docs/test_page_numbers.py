@@ -12,7 +12,7 @@ SCRIPT = re.compile(r"^python - (analysis/measured/\S+) <<'EOF'\n(.*?)^EOF$", re
 INTERVAL = re.compile(r"[+−]?\d+\.\d+ \[[+−]?\d+\.\d+, [+−]?\d+\.\d+\]|\d+\.\d+ ± \d+\.\d+")
 CASES = {
     f"{page.stem} {Path(data).stem}": (page, data, script)
-    for page in sorted((ROOT / "docs/reproduction").glob("*.md"))
+    for page in sorted((ROOT / "docs/pages/reproduction").glob("*.md"))
     for data, script in SCRIPT.findall(page.read_text(encoding="utf-8"))
 }
 

@@ -18,7 +18,7 @@ from analysis.tables.command import ALL
 from launch.command import resolve
 from launch.command_line import taken_apart
 from plasticity_lab.records.store import Store
-from tests.docs.pages import IDEAS, LINK, PAGES, ROOT, commands_of, fences, files_of, named, spans
+from tests.docs.pages import IDEAS, LINK, PAGES, PAGES_FOLDER, ROOT, commands_of, fences, files_of, named, spans
 from tests.helpers.stores import left_behind
 from tests.helpers.sweeps import trained
 
@@ -155,7 +155,7 @@ def test_the_readme_is_short_enough_to_be_read():
 
 
 def test_every_page_can_be_reached_from_the_readme():
-    found, left = set(), [ROOT / "README.md"]
+    found, left = set(), [ROOT / "README.md", ROOT / "docs/README.md"]  # where readers on GitHub begin
     while left:
         page = left.pop()
         found.add(page)
@@ -164,20 +164,28 @@ def test_every_page_can_be_reached_from_the_readme():
     assert set(PAGES) <= found
 
 
-def test_the_index_links_every_page_of_its_folder():
-    index = ROOT / "docs/README.md"
+@pytest.mark.parametrize("kind", ["tutorials", "how_to", "reference", "explanation", "reproduction"])
+def test_the_index_of_a_kind_links_every_page_of_its_folder(kind):
+    index = PAGES_FOLDER / kind / "index.md"
     linked = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(index.read_text())}
-    assert not set((ROOT / "docs").rglob("*.md")) - {index} - linked
+    assert not set(index.parent.rglob("*.md")) - {index} - linked
+    assert f"]({kind}/index.md)" in (PAGES_FOLDER / "index.md").read_text()
+
+
+@pytest.mark.parametrize("page", sorted((PAGES_FOLDER / "explanation").glob("*.md")), ids=lambda page: page.stem)
+def test_an_explanation_is_short_enough_to_be_read(page):
+    assert len(page.read_text().split()) <= 1500, "more belongs to the reference"
 
 
 def test_the_python_of_the_store_page_runs(tmp_path, monkeypatch):
     trained(Store(tmp_path / "store"), "save_weights=final")
     monkeypatch.chdir(tmp_path)
-    blocks = [content for language, content in fences((ROOT / "docs/store.md").read_text()) if language == "python"]
+    page = PAGES_FOLDER / "reference/store.md"
+    blocks = [content for language, content in fences(page.read_text()) if language == "python"]
     assert len(blocks) == 2
     for block in blocks:
         names: dict = {}
-        exec(compile(block, "docs/store.md", "exec"), names)
+        exec(compile(block, str(page), "exec"), names)
     assert (names["logits"].shape, names["units"]["hidden1"].shape) == ((5, 10), (5, 100))
     assert names["weights"].shape == (1, 64, 100)
     assert sorted(names["order"]) == list(range(64))
@@ -188,10 +196,11 @@ def test_the_python_of_the_page_about_ppo_plays_a_trained_policy(tmp_path, monke
     words = (*words, "agent.rollout=64", "agent.minibatches=2", "agent.epochs=1", "network.width=16")
     trained(Store(tmp_path / "store"), *words, "save_weights=final")
     monkeypatch.chdir(tmp_path)
-    blocks = [each for language, each in fences((ROOT / "docs/agents/ppo.md").read_text()) if language == "python"]
+    page = PAGES_FOLDER / "reference/agents/ppo.md"
+    blocks = [each for language, each in fences(page.read_text()) if language == "python"]
     names: dict = {}
     for block in blocks:
-        exec(compile(block, "docs/agents/ppo.md", "exec"), names)
+        exec(compile(block, str(page), "exec"), names)
     assert (names["actions"].shape, names["returns"].shape, names["outputs"]["value"].shape) == ((1,), (5,), (1, 1))
     assert set(names["statistics"]) == {"cartpole"}
 

@@ -27,7 +27,7 @@ RECIPES = {name: name for name in SAME_NAME} | OTHERS
 
 
 def page(recipe: str) -> Path:
-    return ROOT / "docs" / "recipes" / f"{recipe}.md"
+    return ROOT / "docs/pages/how_to/add" / f"{recipe}.md"
 
 
 @pytest.fixture

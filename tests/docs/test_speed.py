@@ -1,4 +1,4 @@
-"""The tables of docs/speed.md, compared with the results that they are made from."""
+"""The tables of docs/pages/reference/speed.md, compared with the results that they are made from."""
 
 from launch.bench import page
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.docs.pages import ROOT, files_of
 
-RECIPES = ROOT / "docs" / "recipes"
+RECIPES = ROOT / "docs/pages/how_to/add"
 
 
 def ended(folder: Path, chosen: str) -> subprocess.CompletedProcess:

@@ -48,7 +48,7 @@ def makers() -> dict[Path, Callable[[], bytes]]:
     for path in sorted(MEASURED.rglob("*")):
         if path.stem in TABLES and path.suffix in FORMS:
             found[path] = partial(_table, path)
-    for path in (MEASURED / "cifar51_two_orders", ROOT / "docs" / "pictures" / "two_orders"):
+    for path in (MEASURED / "cifar51_two_orders", ROOT / "docs" / "pages" / "pictures" / "two_orders"):
         found[path.with_suffix(".png")] = partial(_picture, _two_orders)
     found[MEASURED / "cifar51_two_orders.csv"] = lambda: points(_two_orders()).encode()
     found[MILLION / "agreement.csv"] = lambda: points(_agreement()).encode()
@@ -58,7 +58,7 @@ def makers() -> dict[Path, Callable[[], bytes]]:
 
 
 READ_BY_PAGES = {MEASURED / "early_warning/tasks.csv", MEASURED / "mujoco_cycle_reduced/humanoid_variants.csv"}
-"""Values of runs, with the pages about them in docs/reproduction."""
+"""Values of runs, with the pages about them in docs/pages/reproduction."""
 
 
 def is_data(path: Path) -> bool:

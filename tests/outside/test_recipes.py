@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from plasticity_lab.outside import Plastic
 from tests.docs.pages import fences
 
-PAGE = Path(__file__).parents[2] / "docs/outside.md"
+PAGE = Path(__file__).parents[2] / "docs/pages/how_to/outside.md"
 DRAW = torch.Generator().manual_seed(0)
 X, Y = torch.randn(64, 6, generator=DRAW), torch.arange(64) % 3
 

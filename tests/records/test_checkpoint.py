@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.checkpoint import clear_pack, load_checkpoint, save_checkpoint
+from plasticity_lab.records.checkpoint import FORMAT, clear_pack, load_checkpoint, save_checkpoint
 
 PAYLOAD = {"agent": {"w": torch.arange(3000.0), "name": "supervised"}, "steps": [1, 2], "seconds": 1.5, "mode": None}
 
@@ -30,6 +30,15 @@ def test_what_is_saved_comes_back_as_it_was(store):
     found = load_checkpoint(store, "pack")
     assert torch.equal(found["agent"].pop("w"), PAYLOAD["agent"]["w"])
     assert found == {**PAYLOAD, "agent": {"name": "supervised"}}
+
+
+def test_a_checkpoint_from_before_formats_were_written_is_read(store):
+    save_checkpoint(store, "pack", 0, PAYLOAD)
+    path = store.checkpoint("pack", 0)
+    whole = torch.load(path, weights_only=True)
+    assert whole.pop("format") == FORMAT == 1
+    torch.save(whole, path)
+    assert load_checkpoint(store, "pack").keys() == PAYLOAD.keys()
 
 
 def test_two_epochs_are_kept(store):

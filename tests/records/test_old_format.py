@@ -1,4 +1,4 @@
-"""Files of before the first release: each is answered in one sentence, by every command, and left as it is."""
+"""Files from before the first release, or of a later one: every command answers in one sentence, and leaves them."""
 
 import json
 
@@ -9,14 +9,15 @@ from analysis.tables import TABLES
 from launch.__main__ import main
 from launch.command import run_command
 from plasticity_lab.records.checkpoint import latest_epoch, load_checkpoint, save_checkpoint
-from plasticity_lab.records.damage import OldFormat
-from plasticity_lab.records.plan import OtherFormat, all_plans, read_plan
+from plasticity_lab.records.damage import NewFormat, OldFormat
+from plasticity_lab.records.plan import NewerPlan, all_plans, read_plan
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from tests.helpers.old_files import flat, plan_in_format, record_in_format_1
 from tests.helpers.sweeps import SMOKE, after_looks, planned, runs_of, said_last, trained
 
 SENTENCE = "that an earlier version of plasticity_lab wrote"
+NEWER = "which a newer version of plasticity_lab wrote"
 
 
 @pytest.fixture
@@ -42,21 +43,28 @@ def test_a_plan_of_an_old_format_is_refused_and_the_others_are_read(store, numbe
 def test_a_plan_of_a_later_version_is_named_and_left(store):
     plan = planned(store, "seed=0")
     store.plan(plan.sweep).write_text(json.dumps({"format": 99}))
-    with pytest.raises(OtherFormat, match="format 99"):
+    with pytest.raises(NewerPlan, match="format 99"):
         read_plan(store, plan.sweep)
     assert json.loads(store.plan(plan.sweep).read_text()) == {"format": 99}
 
 
-def test_an_old_record_and_an_old_checkpoint_are_refused_by_all_and_left(store, capsys):
+@pytest.mark.parametrize(("refused", "sentence"), [(OldFormat, SENTENCE), (NewFormat, NEWER)], ids=["old", "new"])
+def test_an_old_or_newer_record_and_checkpoint_are_refused_by_all_and_left(store, capsys, refused, sentence):
     (run,) = trained(store, "seed=0", "launch.workers=1").runs
-    record_in_format_1(store, run)
     (pack,) = trained(store, "seed=5,6", "launch.workers=1", stop=after_looks(4)).packs
     payload = load_checkpoint(store, pack.id)
-    save_checkpoint(store, pack.id, latest_epoch(store, pack.id), payload | {"journal": flat(payload["journal"])})
+    if refused is OldFormat:
+        record_in_format_1(store, run)
+        other = {"journal": flat(payload["journal"])}
+    else:
+        record = store.record(run)
+        record.write_text(json.dumps(json.loads(record.read_text()) | {"format": 3}))
+        other = {"format": 2}
+    save_checkpoint(store, pack.id, latest_epoch(store, pack.id), payload | other)
     before = files(store)
-    with pytest.raises(OldFormat, match=f"record of format 1 {SENTENCE}"):
+    with pytest.raises(refused, match=f"record of format .*{sentence}"):
         read_record(store, run)
-    with pytest.raises(OldFormat, match=f"checkpoint .*{SENTENCE}"):
+    with pytest.raises(refused, match=f"checkpoint .*{sentence}"):
         load_checkpoint(store, pack.id)
     name = next(name for name, table in TABLES.items() if not table.needs_runs() and table.runs == "shown")
     for command in (
@@ -68,7 +76,7 @@ def test_an_old_record_and_an_old_checkpoint_are_refused_by_all_and_left(store, 
     ):
         assert command() == 1
         err = capsys.readouterr().err.splitlines()
-        assert [line for line in err if SENTENCE in line] == err[-1:]
+        assert [line for line in err if sentence in line] == err[-1:]
         assert files(store) == before
 
 

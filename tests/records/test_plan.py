@@ -75,7 +75,7 @@ def test_a_sweep_that_is_not_there_is_a_sentence(store):
         ),
         (lambda text: text.replace('"asked": [', '"asked": [[], '), "lacks runs"),
         (lambda text: text.replace('"sweep": "', '"sweep": "0'), "is the plan of another sweep"),
-        (lambda text: json.dumps({"format": 7}), "has format 7"),
+        (lambda text: json.dumps({"format": 7}), "is a plan of format 7, which a newer version"),
     ],
 )
 def test_a_damaged_plan_is_named_and_hides_no_other(store, plan, damage, said):

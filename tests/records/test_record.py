@@ -80,7 +80,7 @@ GOOD = new_record(run(1), "done", {})
         ("[" * 100_000, "not JSON"),
         (json.dumps(GOOD | {"provenance": []}), "something else than it should under provenance"),
         (json.dumps(GOOD | {"status": "diverged"}), "lacks the step"),
-        (json.dumps(GOOD | {"format": 99}), "of no format"),
+        (json.dumps(GOOD | {"format": 0}), "of no format"),
         (json.dumps(GOOD | {"measures": {"columns": [3]}}), "declares its numbers"),
         (json.dumps(GOOD | {"measures": PLAYER.as_json() | {"headline": "gone"}}), "declares its numbers"),
         (json.dumps({name: value for name, value in GOOD.items() if name != "science"}), "lacks science"),

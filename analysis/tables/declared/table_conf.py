@@ -152,7 +152,7 @@ def about_agents(table: Table[list[SettingLine]], content: list[SettingLine]) ->
         "Ours: agent=dqn, rainbow_lite, rainbow, der, with network=nature and optimizer=adam, from conf/; steps "
         f"are agent steps. In brackets: {table.source}, if it differs.",
         "Exploration ε of Rainbow and DER: the code of the paper's agents does not use it, as their layers are noisy "
-        "(docs/agents/value.md).",
+        "(docs/pages/reference/agents/value.md).",
         "Layers are network=nature's; sticky actions are the benchmark's.",
     ]
 

@@ -54,8 +54,9 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
     """Soft actor-critic with two critics, targets and a temperature that is learned.
 
     Source: Haarnoja et al. 2018, in the form of CleanRL's sac_continuous_action.py; on images in the form of Dopamine's
-        labs/cale. docs/agents/sac.md gives the source of each detail. On bodies, actor and critics are separate
-        instances of the run's network, activation and intervention. On images they are one network, `PixelActorCritic`.
+        labs/cale. docs/pages/reference/agents/sac.md gives the source of each detail. On bodies, actor and critics are
+        separate instances of the run's network, activation and intervention. On images they are one network,
+        `PixelActorCritic`.
     """
 
     learns = BodyBenchmark

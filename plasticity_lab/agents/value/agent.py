@@ -49,8 +49,8 @@ BYTES_A_PRIORITY = 16
 class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
     """Q-learning with a target network and a replay memory, and any of Rainbow's additions.
 
-    Source: Mnih et al. 2015 and Hessel et al. 2018, in the form of Dopamine (Castro et al. 2018); docs/agents/value.md
-    has the source of each detail.
+    Source: Mnih et al. 2015 and Hessel et al. 2018, in the form of Dopamine (Castro et al. 2018);
+    docs/pages/reference/agents/value.md has the source of each detail.
     """
 
     learns = BodyBenchmark

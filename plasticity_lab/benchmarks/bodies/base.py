@@ -70,8 +70,9 @@ class BodyBenchmark(Benchmark[Bodies]):
     def __post_init__(self) -> None:
         """Checks the settings.  Raises ConfigError."""
         check_limits(self, "benchmark")
-        for name, least in (("environment_steps", 1), ("tasks", 1), ("test_episodes", 0)):
-            check(f"benchmark.{name}", getattr(self, name), at_least=least)
+        check("benchmark.environment_steps", self.environment_steps, at_least=1)
+        check("benchmark.tasks", self.tasks, at_least=1)
+        check("benchmark.test_episodes", self.test_episodes, at_least=0)
 
     def body_of(self, position: int) -> str:
         """The name of the body of the task at that position."""

@@ -115,8 +115,11 @@ class LabelledBenchmark(Benchmark[ImageSet]):
 
     def __post_init__(self) -> None:
         check_limits(self, "benchmark")
-        for name in ("images", "tasks", "epochs", "steps", "batch_size"):
-            check(f"benchmark.{name}", getattr(self, name), at_least=1)
+        check("benchmark.images", self.images, at_least=1)
+        check("benchmark.tasks", self.tasks, at_least=1)
+        check("benchmark.epochs", self.epochs, at_least=1)
+        check("benchmark.steps", self.steps, at_least=1)
+        check("benchmark.batch_size", self.batch_size, at_least=1)
         if self.epochs is None and self.steps is None:
             raise ConfigError("benchmark.epochs and benchmark.steps are both null; one of them must end a task.")
         if self.batch_size > self.max_shown:

@@ -2,8 +2,8 @@
 
 Each episode loads its game again with a separate seed, so it is a function of that seed and of its actions. A saved
 state consists of these. A state of the emulator itself, taken within an episode, continues differently in some games
-(docs/atari.md). The frames are those that ale-py's AtariVectorEnv makes: grey, the brighter of the last two screens of
-a step, scaled to 84 × 84.
+(docs/pages/how_to/atari.md). The frames are those that ale-py's AtariVectorEnv makes: grey, the brighter of the last
+two screens of a step, scaled to 84 × 84.
 
 Legend: M copies, E copies that start an episode.
 """

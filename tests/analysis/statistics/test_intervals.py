@@ -11,7 +11,7 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from analysis.coverage.simulation import studentised, t_of
 from analysis.statistics.interval import difference, improvement_interval, interval
-from analysis.statistics.method import BOUNDS_ANEW, LOGIT, PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
+from analysis.statistics.method import BOUNDS_ANEW, HYBRID, LOGIT, PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
 from analysis.statistics.plasticity_score import Spread, plasticity_scores, spread
 from analysis.statistics.student import AGGREGATES
 from analysis.statistics.summaries import improvement, iqm, median_score, optimality_gap
@@ -242,3 +242,20 @@ def test_a_whole_run_on_two_tasks_stays_within_the_range_too():
     plain, found = (interval(scores, rows="together", within=within) for within in (None, PERCENT))
     assert plain.high > 100 > found.high
     assert found.method.name == STUDENT.name + WHOLE_RUNS + LOGIT
+
+
+def test_a_difference_of_shares_near_an_end_is_made_of_both_arms_intervals():
+    ours, theirs = [99.0, 95.0, 45.5], [60.0, 61.0, 59.5]
+    plain, found = difference(ours, theirs), difference(ours, theirs, within=PERCENT)
+    mine, others = interval(ours, within=PERCENT), interval(theirs, within=PERCENT)
+    assert (found.value, found.method.name) == (plain.value, plain.method.name + LOGIT + HYBRID)
+    assert plain.high > 40.5, "more than 100 − 59.5"
+    assert found.low == pytest.approx(found.value - math.hypot(mine.value - mine.low, others.high - others.value))
+    assert found.high == pytest.approx(found.value + math.hypot(mine.high - mine.value, others.value - others.low))
+    mirrored = difference(theirs, ours, within=PERCENT)
+    assert mirrored.ends == pytest.approx((-found.high, -found.low))
+
+
+@pytest.mark.parametrize("arms", [([70.0, 71.0, 69.0], [60.0, 61.0, 59.5]), ([99.0, 98.0, 60.0], [50.0])])
+def test_other_differences_of_shares_stay(arms):
+    assert difference(*arms, within=PERCENT) == difference(*arms)

@@ -1,0 +1,121 @@
+"""The manual as a site: it builds without a warning, its reference is what conf/ holds, and it needs no network."""
+
+import os
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import yaml
+
+from plasticity_lab.component import load, parameters
+from tests.docs.pages import ROOT
+
+pytest.importorskip("mkdocs")
+
+CONF = ROOT / "conf"
+GROUPS = sorted(
+    {path.parent.relative_to(CONF).as_posix() for path in CONF.rglob("*.yaml")} - {".", "experiment/shared"}
+)
+
+
+class Reader(HTMLParser):
+    """The headings of a page with the rows of the tables below each, and the addresses that a browser would fetch."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.rows: dict[str, list[list[str]]] = {}
+        self.fetched: list[str] = []
+        self._heading, self._cell = "", None
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        if tag == "h2" and found.get("id"):
+            self._heading = found["id"]
+            self.rows[self._heading] = []
+        if tag == "tr" and self._heading:
+            self.rows[self._heading].append([])
+        if tag == "td" and self._heading:
+            self.rows[self._heading][-1].append("")
+            self._cell = self.rows[self._heading][-1]
+        if tag in ("script", "img", "iframe") or (tag == "link" and found.get("rel") != "canonical"):
+            self.fetched.append(found.get("src") or found.get("href") or "")
+
+    def handle_endtag(self, tag):
+        if tag == "td":
+            self._cell = None
+
+    def handle_data(self, data):
+        if self._cell is not None:
+            self._cell[-1] += data
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built site.  A link or an anchor that leads nowhere is a warning, and `--strict` makes each one an error."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", "docs/mkdocs.yml", "-d", str(folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    assert "WARNING" not in built.stderr
+    return folder
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_page_of_a_group_has_its_options_and_settings_and_no_others(group, site):
+    rows = Reader(site / f"reference/options/{Path(group).name}.html").rows
+    files = {
+        path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) or {} for path in (CONF / group).glob("*.yaml")
+    }
+    assert set(rows) == set(files)
+    if group == "experiment":  # these pages show the files as they are
+        return
+    for name, content in files.items():
+        shown = {row[0]: row for row in rows[name] if row}
+        target = content.pop("_target_", None)
+        settings = set(parameters(load(target))) if target else set()
+        assert set(shown) == settings | set(content), name
+        for key in settings:
+            _, kind, default, _, meaning = shown[key]
+            assert kind, f"{name}.{key} has no type"
+            assert meaning, f"{name}.{key} has no meaning: write a comment beside it in conf/{group}/{name}.yaml"
+            if isinstance(content.get(key), bool | int | float):
+                assert type(content[key])(yaml.safe_load(default)) == content[key], key
+
+
+def test_the_settings_of_every_command_are_all_there(site):
+    rows = Reader(site / "reference/options/settings.html").rows
+    text = (site / "reference/options/settings.html").read_text(encoding="utf-8")
+    config = yaml.safe_load((CONF / "config.yaml").read_text(encoding="utf-8"))
+    names = [key for key, value in config.items() if not isinstance(value, dict | list)]
+    assert [
+        name for name in [*names, *(f"launch.{key}" for key in config["launch"])] if f"<code>{name}</code>" not in text
+    ] == []
+    assert not rows
+
+
+def test_a_reader_without_a_network_misses_nothing(site):
+    """Fonts, scripts, styles and pictures are files of the site."""
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 100
+    for page in pages:
+        elsewhere = [each for each in Reader(page).fetched if each.startswith(("http:", "https:", "//"))]
+        assert elsewhere == [], page
+    styles = [path.read_text(encoding="utf-8") for path in site.rglob("*.css")]
+    assert styles
+    assert not [style for style in styles if "@import" in style or "url(http" in style]
+
+
+def test_old_addresses_lead_to_the_new_ones(site):
+    for old, new in {
+        "house": "explanation/house",
+        "recipes/agent": "how_to/add/agent",
+        "store": "reference/store",
+    }.items():
+        page = (site / f"{old}.html").read_text(encoding="utf-8")
+        target = page.partition("url=")[2].partition('"')[0]
+        assert (site / f"{old}.html").parent.joinpath(target).resolve() == (site / f"{new}.html").resolve()
+        assert (site / old / "index.html").is_file()
