@@ -94,18 +94,23 @@ def definitions_in(cls: type[Component]) -> dict[str, str]:
     """Setting → its line `name: meaning` in the docstring of the class or of a base class."""
     found: dict[str, str] = {}
     for each in reversed(lineage(cls)):
-        names: tuple[str, ...] = ()
-        for line in (inspect.cleandoc(each.__doc__ or "")).splitlines():
-            opens = DEFINITION.match(line)
-            if opens and not line.startswith("Source"):
-                names = tuple(name.strip("`") for name in opens[1].split(", "))
-                found.update(dict.fromkeys(names, opens[2]))
-            elif line.startswith(" ") and names:
-                found.update({name: f"{found[name]} {line.strip()}" for name in names})
-            elif names and line.strip() and not _ended(found[names[0]]):
-                found.update({name: f"{found[name]} {line.strip()}" for name in names})
-            else:
-                names = ()
+        found |= defined_by(each)
+    return found
+
+
+def defined_by(documented: Any) -> dict[str, str]:
+    """Name → meaning, of the lines `name: meaning` of a docstring."""
+    found: dict[str, str] = {}
+    names: tuple[str, ...] = ()
+    for line in inspect.cleandoc(documented.__doc__ or "").splitlines():
+        opens = DEFINITION.match(line)
+        if opens and not line.startswith("Source"):
+            names = tuple(name.strip("`") for name in opens[1].split(", "))
+            found.update(dict.fromkeys(names, opens[2]))
+        elif names and line.strip() and (line.startswith(" ") or not _ended(found[names[0]])):
+            found.update({name: f"{found[name]} {line.strip()}" for name in names})
+        else:
+            names = ()
     return found
 
 

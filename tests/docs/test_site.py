@@ -1,6 +1,7 @@
 """The manual as a site: it builds without a warning, its reference is what conf/ holds, and it needs no network."""
 
 import os
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from analysis.__main__ import COMMANDS as ANALYSIS
 from plasticity_lab.component import load, parameters
+from plasticity_lab.outside import PLACES
 from tests.docs.pages import ROOT
 
 pytest.importorskip("mkdocs")
@@ -95,6 +98,43 @@ def test_the_settings_of_every_command_are_all_there(site):
         name for name in [*names, *(f"launch.{key}" for key in config["launch"])] if f"<code>{name}</code>" not in text
     ] == []
     assert not rows
+
+
+def test_the_page_of_columns_has_every_number_that_a_class_declares(site):
+    text = (site / "reference/columns.html").read_text(encoding="utf-8")
+    measures = [load(option["_target_"]).measures for option in _options("agent") if "_target_" in option]
+    names = {column.name for each in measures for column in each.columns}
+    names |= {measure.name for each in measures for measure in each.summaries} | {"parameters", "seconds"}
+    names |= {column.name for option in _options("intervention") for column in load(option["_target_"]).columns}
+    assert len(names) > 50
+    assert [name for name in names if f"<code>{name}</code>" not in text] == []
+    for option in (CONF / "diagnostics").glob("*.yaml"):  # sets have no columns of their own
+        alone = "_target_" in option.read_text(encoding="utf-8") and option.stem != "none"
+        assert (f'href="options/diagnostics.html#{option.stem}"' in text) == alone
+
+
+def test_the_page_of_commands_has_every_flag(site):
+    """Flags are read from the source; names of commands are the modules of launch/commands and of `analysis --help`."""
+    page = site / "reference/commands.html"
+    sections = Reader(page).rows
+    names = [f"launch-{path.stem}" for path in (ROOT / "launch/commands").glob("[a-z]*.py")]
+    names += [f"analysis-{name}" for name in ANALYSIS]
+    assert [name for name in names if name not in sections] == []
+    for path in (ROOT / "launch/commands").glob("[a-z]*.py"):
+        flags = re.findall(r"add_argument\(\s*\"(--[a-z-]+)", path.read_text(encoding="utf-8"))
+        shown = " ".join(row[0] for row in sections[f"launch-{path.stem}"] if row)
+        assert [flag for flag in flags if not re.search(rf"{flag}(?![a-z-])", shown)] == [], path.stem
+
+
+def test_the_python_pages_have_the_public_interface(site):
+    text = "".join(path.read_text(encoding="utf-8") for path in (site / "reference/python").glob("*.html"))
+    bases = [group["base"] for group in yaml.safe_load((CONF / "groups.yaml").read_text(encoding="utf-8")).values()]
+    outside = [f"plasticity_lab.outside.{place}.{name}" for name, place in PLACES.items()]
+    assert [name for name in [*bases, *outside, "analysis.load"] if f'id="{name}"' not in text] == []
+
+
+def _options(group):
+    return [yaml.safe_load(path.read_text(encoding="utf-8")) or {} for path in (CONF / group).glob("*.yaml")]
 
 
 def test_a_reader_without_a_network_misses_nothing(site):
