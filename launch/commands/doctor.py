@@ -17,6 +17,7 @@ from launch.doctor.machine import (
     UNKNOWN,
     Finding,
     of_data,
+    of_gpus,
     of_scratch,
     of_software,
     of_store,
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     benchmarks, data = benchmarks_of(command.resolved.runs), settings.data and str(settings.data)
     tracked, online = of_tracking(settings.tracking, parameters is None)
     stored, scratch = of_store(store, lease), of_scratch()
-    findings = [*of_software(here), *stored, scratch, *of_data(benchmarks, data), *tracked]
+    findings = [*of_software(here), *of_gpus(), *stored, scratch, *of_data(benchmarks, data), *tracked]
     place = f"On this machine, {here['host']}"
     if parameters is None:
         show(place, findings)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from launch.plan.device import compiled_folder, not_compiled_here
+from launch.plan.device import compiled_folder, devices, mps_runs, not_compiled_here, workers_to_share
 from launch.tracking.wandb.environment import HOW_TO_CONFIGURE, check_tracking, decided, key_configured, server
-from launch.wording import in_bytes
+from launch.wording import counted, in_bytes
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
@@ -111,6 +111,23 @@ def of_software(facts: Mapping[str, Any]) -> list[Finding]:
         words = f"Compiling: {facts['uncompiled']}. So every run is computed eager here, which is slower for long ones."
         return [*findings, Finding(UNKNOWN, words)]
     return [*findings, Finding(OK, f"Compiling: it works, and {compiled_folder()} keeps the compiled code.")]
+
+
+def of_gpus() -> list[Finding]:
+    """Whether several workers can use a GPU at the same time; nothing is said of a machine without GPUs."""
+    gpus = [name for name in devices("auto") if name != "cpu"]
+    if not gpus:
+        return []
+    if mps_runs():
+        share = counted(workers_to_share(len(gpus)), "worker")
+        return [Finding(OK, f"Sharing GPUs: MPS runs; up to {share} of agents that act use each GPU.")]
+    return [
+        Finding(
+            UNKNOWN,
+            "Sharing GPUs: MPS does not run, so each GPU has one worker, and waits while environments are stepped; "
+            "`nvidia-cuda-mps-control -d` starts it.",
+        )
+    ]
 
 
 def of_scratch() -> Finding:

@@ -14,9 +14,19 @@ from launch.launchers.prepare import Prepared, prepared
 from launch.launchers.report import announce, report, to_be_trained
 from launch.packs.begun_otherwise import binding_of
 from launch.plan.calibration import resources_on
-from launch.plan.device import cores, devices, kind_of, limited_memory, memory_here, memory_of, most_workers
+from launch.plan.device import (
+    cores,
+    devices,
+    kind_of,
+    limited_memory,
+    memory_here,
+    memory_of,
+    most_workers,
+    workers_to_share,
+)
 from launch.plan.planner import Resources, TooLarge
 from launch.wording import counted, in_bytes, say
+from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.errors import ConfigError, PlanError
 from plasticity_lab.records.plan import Pack, read_plan
 from plasticity_lab.records.run_index import RunIndex
@@ -33,14 +43,16 @@ class Machine:
     resources: Resources
 
     @staticmethod
-    def of(settings: Settings, workers: int | None = None) -> "Machine":
-        """This machine with the settings `device` and `launch.workers`.  workers: replaces `launch.workers`.
+    def of(settings: Settings, workers: int | None = None, acting: bool = False) -> "Machine":
+        """This machine with the settings `device` and `launch.workers`.
 
-        Raises ConfigError; StoreError.
+        workers: replaces `launch.workers`. acting: whether the runs step environments, which keeps a worker's core busy
+        and a GPU waiting; several workers then share a GPU.  Raises ConfigError; StoreError.
         """
         names = devices(settings.device)
         kind = kind_of(names[0])
-        workers = workers or settings.launch.workers or (cores() if names == ["cpu"] else len(names))
+        usual = cores() if names == ["cpu"] else len(names) * (workers_to_share(len(names)) if acting else 1)
+        workers = workers or settings.launch.workers or usual
         if workers > (most := most_workers()):
             raise ConfigError(
                 f"launch.workers is {workers:,}; this machine has {counted(cores(), 'core')}, and may have {most:,} "
@@ -75,7 +87,7 @@ def _prepared(runs: Sequence[Run], settings: Settings) -> tuple[Machine, Prepare
 
     Raises the errors of `prepared`.
     """
-    machine = Machine.of(settings)
+    machine = Machine.of(settings, acting=all(isinstance(run.component("benchmark"), BodyBenchmark) for run in runs))
     while True:
         try:
             return machine, prepared(runs, settings, machine.resources)

@@ -27,6 +27,10 @@ Their measured anonymous memory is 180 and 235 MiB."""
 WORKERS_A_CORE, FEWEST_WORKERS = 4, 16
 """The limit on a machine's workers: a number for each core, since packs may wait for data or a GPU; at least
 FEWEST_WORKERS on any machine."""
+WORKERS_A_GPU = 4
+"""The largest default number of workers that share a GPU, if NVIDIA's multi-process service (MPS) runs."""
+MPS = "CUDA_MPS_PIPE_DIRECTORY"
+"""The environment variable that names MPS's folder."""
 FOLDER = "TORCHINDUCTOR_CACHE_DIR"
 """The environment variable that names torch's folder for compiled code."""
 TRIAL = '#include <cmath>\nextern "C" double trial(double x) { return std::exp(x); }\n'
@@ -108,6 +112,20 @@ def allotted_cores() -> int:
 def most_workers() -> int:
     """The largest allowed number of workers on this machine."""
     return max(FEWEST_WORKERS, WORKERS_A_CORE * cores())
+
+
+def mps_runs() -> bool:
+    """Whether NVIDIA's multi-process service has been started here, so that processes use a GPU at the same time."""
+    written = Path(os.environ.get(MPS, "/tmp/nvidia-mps"), "nvidia-cuda-mps-control.pid")
+    try:
+        return Path("/proc", str(int(written.read_text()))).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def workers_to_share(gpus: int) -> int:
+    """How many workers use each of this machine's GPUs by default, if a worker's core limits it: one without MPS."""
+    return max(1, min(WORKERS_A_GPU, cores() // gpus)) if mps_runs() else 1
 
 
 def _physical() -> int:

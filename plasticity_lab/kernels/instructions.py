@@ -1,8 +1,8 @@
 """The vector instructions that torch's compiler may use, tried quickly.
 
 torch compiles a program for each set of instructions, with headers that take seconds, and loads it in another process.
-It reads by itself which instructions the processor has. The remaining question is whether the compiler knows their flags;
-a compiler that does also has their functions. Compiling nothing with these flags answers it.
+It reads by itself which instructions the processor has. The remaining question is whether the compiler knows their
+flags; a compiler that does also has their functions. Compiling nothing with these flags answers it.
 """
 
 import subprocess

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from launch.__main__ import main
-from launch.doctor import node
+from launch.doctor import machine, node
 from launch.doctor.machine import FAILS, OK, UNKNOWN
 from launch.launchers.slurm import short_job
 from launch.plan.device import NO_COMPILER
@@ -34,6 +34,17 @@ def test_what_would_fail_on_this_machine(stand_in, doctor, words, keys):
     status, (_, line, _, last) = doctor("hydra/launcher=packed", *words)
     assert (status, line.split()[0], last.split()[0]) == (1, FAILS, "1")
     assert keys in line
+
+
+@pytest.mark.parametrize(("runs", "words"), [(False, "nvidia-cuda-mps-control -d"), (True, "up to 4 workers")])
+def test_it_says_whether_workers_can_share_a_gpu(monkeypatch, runs, words):
+    assert machine.of_gpus() == []
+    monkeypatch.setattr(machine, "devices", lambda _: ["cuda:0"])
+    monkeypatch.setattr(machine, "mps_runs", lambda: runs)
+    monkeypatch.setattr(machine, "workers_to_share", lambda gpus: 4 // gpus)
+    (finding,) = machine.of_gpus()
+    assert (finding.state == OK) == runs
+    assert words in finding.words
 
 
 def test_a_store_that_is_not_there_could_be_made_and_is_not(stand_in, doctor, store, capsys):

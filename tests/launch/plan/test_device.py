@@ -1,9 +1,21 @@
 """Cores and memory are what this process may use, which may be less than the machine has."""
 
+import os
+
 import pytest
 
 from launch.plan import device
-from launch.plan.device import COMMAND_BYTES, WORKER_BYTES, allotted_cores, cores, memory_here, memory_of
+from launch.plan.device import (
+    COMMAND_BYTES,
+    MPS,
+    WORKER_BYTES,
+    allotted_cores,
+    cores,
+    memory_here,
+    memory_of,
+    mps_runs,
+    workers_to_share,
+)
 from plasticity_lab.process.control_groups import cpu_quota, memory_limit
 
 MIB = 2**20
@@ -16,6 +28,19 @@ def test_cores_are_at_most_those_that_the_process_may_run_on_and_half_a_core_is_
     for quota, count in ((None, 8), (0.5, 1), (1.5, 2), (3, 3), (64, 8)):
         monkeypatch.setattr(device, "cpu_quota", lambda quota=quota: quota)
         assert cores() == count
+
+
+def test_workers_share_a_gpu_by_cores_if_mps_runs(monkeypatch, tmp_path):
+    monkeypatch.setenv(MPS, str(tmp_path))
+    monkeypatch.setattr(device, "cores", lambda: 16)
+    written = tmp_path / "nvidia-cuda-mps-control.pid"
+    assert not mps_runs()
+    for content, runs in ((f"{os.getpid()}\n", True), ("999999999", False), ("", False)):
+        written.write_text(content)
+        assert mps_runs() == runs
+        assert workers_to_share(2) == (4 if runs else 1)
+    written.write_text(str(os.getpid()))
+    assert [workers_to_share(gpus) for gpus in (1, 8, 16, 32)] == [4, 2, 1, 1]
 
 
 def test_memory_is_the_machines_or_what_a_limit_leaves_after_the_processes_themselves(monkeypatch):
