@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from analysis.conf import groups
 from analysis.names import NAMES, display
 from analysis.rows import key, varying
 
@@ -62,6 +63,8 @@ def _leaf(name: str) -> str:
 
 
 def _option(name: str, settings: Settings) -> str:
-    group, chosen = name.rpartition(".")[0], str(settings.get(name))
+    group = name.rpartition(".")[0]
+    # A run without the group has the group's neutral option.
+    chosen = str(settings.get(name) or groups().get(group, {}).get("neutral"))
     known = NAMES.get(group, {})
     return display(known, chosen) if chosen in known else chosen.replace("_", " ")

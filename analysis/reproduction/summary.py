@@ -1,4 +1,4 @@
-"""The summary of the reproduction: the same table in README.md and on the site, made from the measured cells."""
+"""The summary of the reproduction: the same in README.md and on the site, made from the measured cells."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,7 +9,11 @@ from analysis.rows import grouped
 from analysis.tables.listing import NOTHING
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {ROOT / "README.md": "docs/pages/reproduction/", ROOT / "docs/pages/reproduction/index.md": ""}
+PAGES = {
+    ROOT / "README.md": "docs/pages/reproduction/",
+    ROOT / "docs/pages/index.md": "reproduction/",
+    ROOT / "docs/pages/reproduction/index.md": "",
+}
 """The pages with the summary, and the way from each to the pages of the studies."""
 BEGIN, END = "<!-- python -m analysis reproduction --pages: begin -->", "<!-- end -->"
 METRICS = {"Table 2": "TAOA", "Tables G2, G3": "TAOA", "Table E3": "GAP", "Tables E4–E8": "with interventions"}

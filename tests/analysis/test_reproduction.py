@@ -106,8 +106,8 @@ def test_nothing_measured_is_said_so(tmp_path):
     assert text([]).startswith(f"0 of {sum(printed_cells().values())} printed cells are computed.")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
-def test_the_summary_is_the_same_on_both_pages_and_follows_from_the_cells(page):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: "-".join(page.parts[-2:]))
+def test_the_summary_is_the_same_on_all_pages_and_follows_from_the_cells(page):
     cells, printed = compared(), sum(printed_cells().values())
     text = page.read_text()
     assert text == on_page(text, summary(cells, printed, PAGES[page])), (

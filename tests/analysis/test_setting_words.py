@@ -28,6 +28,7 @@ NONE = {"agent.name": "no_replay"}
             ["intervention.name"],
             ["none", "+L2-Init"],
         ),
+        ([{}, {"head.name": "softmoe"}], ["head.name"], ["flatten", "softmoe"]),
         ([NONE, NONE], [], ["", ""]),
     ],
 )

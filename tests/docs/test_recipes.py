@@ -12,7 +12,7 @@ import torch
 from plasticity_lab.records.record import read_metrics
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.weights import read_weights
-from tests.docs.pages import IDEAS, ROOT, commands_of, files_of
+from tests.docs.pages import IDEAS, ROOT, commands_of, fences, files_of
 from tests.helpers.packs import images, run, trained
 from tests.helpers.same_numbers import differences
 from tests.helpers.sweeps import all_kept, ended_packs
@@ -80,6 +80,17 @@ def test_the_recipes_diagnostic_changes_no_other_number(ideas, tmp_path):
     weights, others = read_weights(with_it, run), read_weights(without, run)
     assert weights
     assert all(torch.equal(weights[name], others[name]) for name in weights)
+
+
+def test_the_recipes_diagnostic_measures_any_module(ideas):
+    blocks = [content for language, content in fences(page("diagnostic").read_text()) if language == "python"]
+    (block,) = [content for content in blocks if "measure(" in content]
+    names: dict = {}
+    exec(compile(block, "diagnostic.md", "exec"), names)
+    found, model = names["found"], names["model"]
+    hidden = model[1](model[0](names["batch"][0])).detach().double()
+    values = torch.linalg.svdvals(hidden)
+    assert found["last_rank"] == int((values.cumsum(0) < 0.9 * values.sum()).sum()) + 1
 
 
 def test_the_padding_stays_zero_under_the_recipes_intervention(ideas):

@@ -6,7 +6,7 @@ import yaml
 
 from plasticity_lab import __version__
 from plasticity_lab.records import archive, checkpoint, plan, record
-from tests.docs.pages import ROOT
+from tests.docs.pages import LINK, ROOT
 
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text()
 HEADINGS = re.findall(r"^## (.*)$", CHANGELOG, re.MULTILINE)
@@ -24,6 +24,8 @@ def test_the_changelog_keeps_the_form_and_can_be_read():
     first, _, _ = CHANGELOG.partition("\n## [0.1.0]")
     assert len(CHANGELOG.splitlines()) - len(first.splitlines()) <= 80, "the first release, in at most 80 lines"
     assert max(map(len, CHANGELOG.splitlines())) <= 165
+    files = [link.partition("#")[0] for link in LINK.findall(CHANGELOG) if "://" not in link]
+    assert [file for file in files if not (ROOT / file).is_file()] == []
 
 
 def test_the_formats_of_the_store_are_named_as_the_code_has_them():

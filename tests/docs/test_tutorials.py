@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.docs.pages import PAGES_FOLDER, ROOT
 from tests.docs.tutorials import FOLDER, TUTORIALS, printed_words, script_of, typed
 
 ALWAYS = ("first_sweep",)
@@ -11,11 +12,20 @@ CASES = [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.slow) 
 
 @pytest.mark.parametrize("name", CASES)
 def test_it_runs_as_written_and_prints_what_it_shows(name, tmp_path):
-    ended = typed(name, tmp_path)
+    ended = typed(FOLDER / f"{name}.md", tmp_path)
     assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
     printed = " ".join(ended.stdout.split())
     words = printed_words((FOLDER / f"{name}.md").read_text())
     assert [line for line in words if line not in printed] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["how_to/check_a_number", "how_to/load_a_network", "explanation/equation"])
+def test_a_page_with_commands_to_try_runs_as_written(name, tmp_path):
+    """With the clone on Python's path: `tests` is a folder of it."""
+    ended = typed(PAGES_FOLDER / f"{name}.md", tmp_path, PYTHONPATH=str(ROOT))
+    assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
+    assert ("1 runs compared, 0 differences" in ended.stdout) == (name != "how_to/load_a_network")
 
 
 @pytest.mark.parametrize("name", TUTORIALS)

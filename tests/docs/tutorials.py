@@ -27,20 +27,19 @@ def script_of(text: str, languages: tuple[str, ...] = ("bash", "python")) -> str
     return "\n".join(lines)
 
 
-def typed(name: str, folder: Path) -> subprocess.CompletedProcess:
-    """Types a tutorial's blocks in a new home folder and an empty working folder."""
-    page = FOLDER / f"{name}.md"
+def typed(page: Path, folder: Path, **environment: str) -> subprocess.CompletedProcess:
+    """Types a page's blocks in a new home folder and an empty working folder."""
     for path, content in files_of(page).items():
         (folder / "home" / "ideas" / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / "home" / "ideas" / path).write_text(content)
-    return typed_script(script_of(page.read_text()), folder)
+    return typed_script(script_of(page.read_text()), folder, **environment)
 
 
-def typed_script(script: str, folder: Path) -> subprocess.CompletedProcess:
-    """Types a script in `folder/work`, with the home folder `folder/home`."""
-    home, work = folder / "home", folder / "work"
-    home.mkdir(exist_ok=True)
-    work.mkdir(exist_ok=True)
+def typed_script(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess:
+    """Types a script in ~/lab, with the home folder `folder/home`."""
+    home = folder / "home"
+    work = home / "lab"
+    work.mkdir(parents=True, exist_ok=True)
     dropped = ("PLASTICITY_STORE", "PYTHONPATH")
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
     here = {
@@ -50,6 +49,7 @@ def typed_script(script: str, folder: Path) -> subprocess.CompletedProcess:
         "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
         "WANDB_MODE": "disabled",
         "COLUMNS": "200",
+        **environment,
     }
     return subprocess.run(["bash", "-c", script], cwd=work, env=kept | here, capture_output=True, text=True)
 
