@@ -1,7 +1,8 @@
 """Files of the repository that pages link to, as pages of the site: CONTRIBUTING.md, a measured table, an option.
 
 The links in the sources are those of the repository, so that they work on GitHub too. On the site, files outside of
-docs/pages are below `repository/`, and so are the files that they link to.
+docs/pages are below `repository/`, and so are the files that they link to. Links to options of conf/, and to its
+folders, lead to their pages in the reference.
 """
 
 import os
@@ -16,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = "docs/pages"
 FOLDER = "repository"
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(?=\))")
+OPTION = re.compile(r"conf/(?:hydra/)?(?!published\b)(\w+)(?:/(\w+)\.yaml)?")
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".sh": "bash", ".toml": "toml"}
 
 
@@ -43,7 +45,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 def outside(here: str, markdown: str) -> set[str]:
     """The files outside of docs/pages that the page `here` links to; all as paths in the repository."""
     targets = {_target(here, path) for _, path, _ in LINK.findall(markdown) if "://" not in path}
-    return {target for target in targets if not target.startswith(f"{PAGES}/") and (ROOT / target).is_file()}
+    own = {target for target in targets if target.startswith(f"{PAGES}/") or OPTION.fullmatch(target)}
+    return {target for target in targets - own if (ROOT / target).is_file()}
 
 
 def relinked(markdown: str, here: str) -> str:
@@ -51,7 +54,9 @@ def relinked(markdown: str, here: str) -> str:
 
     def address(found: re.Match[str]) -> str:
         target = _target(here, found[2])
-        return f"{found[1]}{_relative(here, target)}{found[3] or ''}" if (ROOT / target).is_file() else found[0]
+        if not (ROOT / target).is_file() and not (OPTION.fullmatch(target) and (ROOT / target).is_dir()):
+            return found[0]
+        return f"{found[1]}{_relative(here, target)}{found[3] or ''}"
 
     return LINK.sub(address, markdown)
 
@@ -64,6 +69,9 @@ def _on_site(path: str) -> str:
     """The place of a file of the repository below the site's pages."""
     if path.startswith(f"{PAGES}/"):
         return path.removeprefix(f"{PAGES}/")
+    if option := OPTION.fullmatch(path):
+        group, name = option.groups()
+        return f"reference/options/{group}.md" + (f"#{name}" if name else "")
     return f"{FOLDER}/{path}" + (".md" if PurePosixPath(path).suffix in LANGUAGES else "")
 
 
