@@ -86,7 +86,7 @@ class NoReplay(Supervised):
         step.
         """
         model, benchmark = self.model(parts, resource), parts.benchmark
-        cost = cost_of(parts, model, resource, self.max_norm is not None, score="linear")
+        cost = cost_of(parts, model, resource, self.max_norm is not None, score=GroupsLearner.evaluates_by)
         network, images = cost.memory
         idle = len(resource.train_labels) - benchmark.max_images  # images of the set that are not in the task
         whole = images.bytes + max(0, idle) * prod(resource.train_images.shape[1:])

@@ -36,6 +36,8 @@ class GroupsLearner(SupervisedLearner):
     A task's memory contains images of earlier tasks, and does not change within the task.
     """
 
+    evaluates_by = "linear"
+
     def __init__(
         self,
         parts: Parts,

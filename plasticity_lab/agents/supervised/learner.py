@@ -7,7 +7,7 @@ Legend: K runs, S steps, B examples of a batch, N training images of a task, M h
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.coming import ComingImages
 from plasticity_lab.agents.supervised.earlier import EarlierTask
 from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for
-from plasticity_lab.agents.supervised.many_steps import NUMBERS, ManySteps, kernel_of
+from plasticity_lab.agents.supervised.many_steps import NUMBERS, SCORE, ManySteps, kernel_of
 from plasticity_lab.agents.supervised.matrix_row import row_of
 from plasticity_lab.agents.supervised.perturbed import Perturbed
 from plasticity_lab.agents.supervised.score import AT_ONCE, HeldOut, HeldOutUnmoved, indices, score_of
@@ -63,6 +63,8 @@ class SupervisedLearner:
 
     loss_of: Callable[[Model], Loss] = staticmethod(cross_entropy_of)
     """From the model to its loss."""
+    evaluates_by: ClassVar[str] = SCORE
+    """The part of the kernels that evaluates held-out images, if a call takes many steps."""
 
     def __init__(
         self,
@@ -250,7 +252,7 @@ class SupervisedLearner:
             return None
         model, optimizer = self.network.model, self.network.optimizer
         kernel = kernel_of(parts, model, clipped)
-        return None if kernel is None else ManySteps(kernel, model, optimizer, self.pixels)
+        return None if kernel is None else ManySteps(kernel, model, optimizer, self.pixels, self.evaluates_by)
 
     def _seen(self, most: int) -> Iterable[tuple[Tensor, Tensor]]:
         """The current task's training images for an intervention: (K, E, D) floats and labels (K, E).

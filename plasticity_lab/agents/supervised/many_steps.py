@@ -82,10 +82,10 @@ def is_stack(model: Model) -> bool:
 
 
 class ManySteps:
-    """The call for a pack. It has no numbers of the pack."""
+    """The call for a pack. It has no numbers of the pack.  score: the part of the kernels that evaluates."""
 
-    def __init__(self, kernel: str, model: Model, optimizer: Optimizer, pixels: Pixels) -> None:
-        prepare([kernel, SCORE])
+    def __init__(self, kernel: str, model: Model, optimizer: Optimizer, pixels: Pixels, score: str = SCORE) -> None:
+        prepare([kernel, score])
         self.kernel, self.optimizer = kernel, optimizer
         layers = model.design.layers
         self.layers = [layer.name for layer in layers]
