@@ -149,6 +149,11 @@ def test_a_reader_without_a_network_misses_nothing(site):
     assert not [style for style in styles if "@import" in style or "url(http" in style]
 
 
+def test_no_table_has_fallen_apart(site):
+    """A row after an empty line is a paragraph."""
+    assert [page for page in site.rglob("*.html") if "<p>|" in page.read_text(encoding="utf-8")] == []
+
+
 def test_old_addresses_lead_to_the_new_ones(site):
     for old, new in {
         "house": "explanation/house",
