@@ -16,9 +16,10 @@ from torch import Tensor
 from plasticity_lab.agents.acting.schedule import Timetable
 from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.environments.body import Body
-from plasticity_lab.records.bulk import Bulk, Entries
+from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.replay.enough import always
 from plasticity_lab.replay.n_step import NStep
+from plasticity_lab.replay.packing import packs
 from plasticity_lab.replay.prioritised import Prioritised
 from plasticity_lab.replay.ring import EmptyMemory, Index, Ring
 from plasticity_lab.replay.uniform import batch_of, drawn
@@ -60,6 +61,7 @@ class Memory:
         and action, and it holds steps of one kind at a time: clear it, then set `body`.
     seeds: seeds of the draws. A draw is a function of seed, update, and the contents of the run's memory.
     gamma: (K,).
+    compressed: whether frames are held compressed (`replay.packing.packs`).
     """
 
     def __init__(
@@ -69,11 +71,13 @@ class Memory:
         seeds: Sequence[int],
         capacity: int,
         gamma: NDArray[np.float64],
+        compressed: str = "never",
     ) -> None:
         self.size, self.seeds, self.gamma = agent.batch, seeds, gamma
         self.padded = aligned(self.size)
         """P, the number of rows of a padded batch."""
-        self.ring = Ring(largest(bodies), len(seeds), agent.environments, capacity)
+        body, held = largest(bodies), capacity // agent.environments * agent.environments
+        self.ring = Ring(body, len(seeds), agent.environments, capacity, packs(compressed, body, held))
         self.body = bodies[0]
         """Its steps belong to this body, or to another of the same kind."""
         self.n_step = NStep(agent.n_step, agent.life_loss_is_terminal)
@@ -161,13 +165,11 @@ class Memory:
 
     def bulk(self) -> Bulk:
         """Its contents: an entry is a step of all environments."""
-        return {name: Entries(array, self.ring.end) for name, array in self.ring.arrays.items()}
+        return self.ring.bulk()
 
     def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
         """Restores a state. Without its bulk the memory is empty (see `Ring`)."""
-        rows = min(int(state["memory"]["end"]), self.ring.rows)
-        there = {} if bulk is None else {name: entries.values[:rows] for name, entries in bulk.items()}
-        self.ring.load(state["memory"], there)
+        self.ring.load(state["memory"], bulk or {})
         if self.prioritised is not None:
             self.prioritised.load({name: value.numpy() for name, value in state["priorities"].items()})
 
