@@ -56,15 +56,15 @@ def put(places: Steps, priorities: Array, values: Array, sums: Array) -> None:
     _call("priorities_put", places, priorities, values, sums)
 
 
-def observations(frames: Array, first: Array, step: Steps, environment: Steps, stack: int) -> Array:
-    """As `Ring.observations`, (K, B, stack · frame): frames (L, K, N, ...), first (L, K, N), the others (K, B)."""
-    frame = frames.shape[3:]
-    bytes_of_frame = prod(frame) * frames.itemsize
-    found = np.empty((*step.shape, stack * frame[0], *frame[1:]), frames.dtype)
+def observations(frames: Array, first: Array, step: Steps, environment: Steps, stack: int, found: Array) -> None:
+    """As `Ring.observations`: frames (L, K, N, ...), first (L, K, N), step and environment (K, B).
+
+    found: (K, B, stack · frame), written.
+    """
+    bytes_of_frame = prod(frames.shape[3:]) * frames.itemsize
     in_bytes = found.reshape(-1).view(np.uint8).reshape(*step.shape, stack * bytes_of_frame)
     flat = frames.reshape(-1).view(np.uint8).reshape(*frames.shape[:3], bytes_of_frame)
     _call("stacked", flat, first, step, environment, stack, in_bytes)
-    return found
 
 
 def returns(

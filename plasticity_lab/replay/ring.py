@@ -115,14 +115,26 @@ class Ring:
             return self._frames(index.step, index.environment)
         return self.arrays[name][index.step % self.rows, self._runs(index.step), index.environment]
 
-    def observations(self, index: Index) -> Array:
-        """The observations at these steps, (K, B, F·C, ...): restacked frames, 0 before an episode's first frame."""
-        stack = self.body.stack
+    def observations(self, index: Index, out: Array | None = None) -> Array:
+        """The observations at these steps, (K, B, F·C, ...): restacked frames, 0 before an episode's first frame.
+
+        out: a contiguous array for the result; None: a new one.
+        """
+        stack, frame = self.body.stack, self.body.frame
         if kernel.is_used() and self.packed is None:
+            found = np.empty((*index.step.shape, stack * frame[0], *frame[1:]), self.body.dtype) if out is None else out
             frames, first = self.arrays["frame"], self.arrays["first"]
-            return kernel.observations(frames, first, index.step, index.environment, stack)
-        if stack == 1:
-            return self.of("frame", index)
+            kernel.observations(frames, first, index.step, index.environment, stack, found)
+            return found
+        found = self.of("frame", index) if stack == 1 else self._stacked(index)
+        if out is None:
+            return found
+        out[...] = found
+        return out
+
+    def _stacked(self, index: Index) -> Array:
+        """The same by NumPy, for stacks of frames."""
+        stack = self.body.stack
         back = np.arange(stack - 1, -1, -1)
         step, environment = index.step[..., None] - back, index.environment[..., None]
         frames = self._frames(step, environment)

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.agents.acting.crossing import Crossing
 from plasticity_lab.agents.acting.schedule import Timetable
 from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.environments.body import Body
@@ -22,7 +23,7 @@ from plasticity_lab.replay.n_step import NStep
 from plasticity_lab.replay.packing import packs
 from plasticity_lab.replay.prioritised import Prioritised
 from plasticity_lab.replay.ring import EmptyMemory, Index, Ring
-from plasticity_lab.replay.uniform import batch_of, drawn
+from plasticity_lab.replay.uniform import ArrayFor, batch_of, drawn
 from plasticity_lab.stacking.run_axis import aligned
 
 
@@ -82,7 +83,10 @@ class Memory:
         """Its steps belong to this body, or to another of the same kind."""
         self.n_step = NStep(agent.n_step, agent.life_loss_is_terminal)
         self.prioritised = Prioritised(self.ring, self.n_step) if agent.replay == "prioritised" else None
-        self._weight = torch.cat([torch.full((self.size,), 1 / self.size), torch.zeros(self.padded - self.size)])
+        self._pinned: Crossing | None = None
+        self._weight_there = self._weight = torch.cat(
+            [torch.full((self.size,), 1 / self.size), torch.zeros(self.padded - self.size)]
+        )
 
     @property
     def steps(self) -> int:
@@ -127,14 +131,19 @@ class Memory:
         "action" (K, P) or (K, P, A); "weight" (P,): 1 / B, 0 for rows of padding; with priorities also "importance" (K,
         P).
         """
-        found = self._learned_from(index)
+        crossing = self._crossing(device)
+        if crossing is not None:
+            crossing.begin()
+        found = self._learned_from(index, None if crossing is None or self.padded != self.size else crossing.array)
         if self.prioritised is not None:
             found["importance"] = self.prioritised.importance(index)
         missing = self.padded - self.size
         if missing:
             fill = ((0, 0), (0, missing))
             found = {name: np.pad(value, (*fill, (0, 0))[: value.ndim]) for name, value in found.items()}
-        return _tensors(found, self._weight, device)
+        if crossing is None:
+            return _tensors(found, self._weight, device)
+        return {**crossing.sent(found), "weight": self._weight_there}
 
     def second(self, update: int, device: torch.device) -> Tensor:
         """The observations "x" of a second batch for an update, (K, P, D), drawn like the first under another key."""
@@ -178,9 +187,15 @@ class Memory:
             return {}
         return {"priorities": {name: torch.from_numpy(value) for name, value in self.prioritised.state().items()}}
 
-    def _learned_from(self, index: Index) -> dict[str, NDArray[Any]]:
-        """The contents of these steps, with flattened observations."""
-        batch = batch_of(self.ring, self.n_step, index, self.gamma)
+    def _crossing(self, device: torch.device) -> Crossing | None:
+        """Pinned memory for batches on a GPU."""
+        if device.type == "cuda" and self._pinned is None:
+            self._pinned, self._weight_there = Crossing(device), self._weight.to(device)
+        return self._pinned
+
+    def _learned_from(self, index: Index, arrays: ArrayFor | None = None) -> dict[str, NDArray[Any]]:
+        """The contents of these steps, with flattened observations.  arrays: see `batch_of`."""
+        batch = batch_of(self.ring, self.n_step, index, self.gamma, arrays)
         return {
             "x": self._flat(batch.observations),
             "following": self._flat(batch.following),
