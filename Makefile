@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 STORE ?= store
+CAMPAIGN_DEVICE := $(or $(DEVICE),cuda)# before the other commands' default
 DEVICE ?= cpu
 READY := .venv/.ready
 SLURMS := 3# on a machine of two cores: most of those tests wait for Slurm
@@ -12,7 +13,7 @@ PYTEST := .venv/bin/pytest -n auto --dist worksteal
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-share test-slurm test-gpu chaos bench bench-rliable tables measured avx512 slurm-up slurm-down docs lint
+.PHONY: help setup demo test test-share test-slurm test-gpu chaos bench bench-rliable campaign campaign-data tables measured avx512 slurm-up slurm-down docs lint
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -71,6 +72,12 @@ build/rliable/.ready:
 	$(PYTHON) -m venv build/rliable
 	build/rliable/bin/pip install --quiet --disable-pip-version-check 'rliable==1.2.0' 'pandas<3'
 	@touch $@
+
+campaign: $(READY) ## On a GPU that is there for MINUTES=14: measurements and studies in order, go on next time; DRY=1, DEVICE=cpu
+	.venv/bin/python -m launch.campaign --minutes $(or $(MINUTES),14) --device $(CAMPAIGN_DEVICE) --folder $(or $(OUT),campaign) $(if $(DRY),--dry-run)
+
+campaign-data: $(READY) ## MNIST and the CIFAR-10 of PLASTICITY_DATA as one file, for a machine without a network
+	.venv/bin/python -m launch.campaign --pack-images $(PLASTICITY_DATA) --folder $(or $(OUT),campaign)
 
 tables: $(READY) ## Write every table that STORE can feed (default ./store), and show the first
 	.venv/bin/python -m analysis table all --store $(STORE)

@@ -44,15 +44,16 @@ def assembled(
     processes: Processes = ALONE,
     kernels: bool = False,
     observed: bool = False,
+    compressed: str = "auto",
 ) -> tuple[Stream, Learner]:
     """The stream and the learner of a pack. Its runs may differ only in their seeds and `run_axis_settings`.
 
     processes: the processes that may step the environments, if the runs have any. kernels: whether linear layers use
     our kernels, if the agent supports them. observed: whether the learner is measured although the runs name no
-    diagnostics.
+    diagnostics. compressed: whether replay memories are (`Settings.replay_memory_compressed`).
     """
     agent = agent_of(runs[0])
-    parts = parts_of(runs, processes, kernels, observed=observed or bool(diagnostics_of(runs[0])))
+    parts = parts_of(runs, processes, kernels, observed or bool(diagnostics_of(runs[0])), compressed)
     return agent.learner(parts, resource, device, compiled)
 
 
@@ -92,9 +93,12 @@ COPIES = 3
 """Copies of all activations between layers while diagnostics measure: before and after them, and results; a margin."""
 
 
-def cost_of(run: Run, resource: Resource) -> Cost:
-    """The cost of a run, with the passes, the memory and the numbers of its diagnostics and assays."""
-    agent, parts = agent_of(run), parts_of([run])
+def cost_of(run: Run, resource: Resource, compressed: str = "auto") -> Cost:
+    """The cost of a run, with the passes, the memory and the numbers of its diagnostics and assays.
+
+    compressed: as in `assembled`.
+    """
+    agent, parts = agent_of(run), parts_of([run], compressed=compressed)
     cost, diagnostics = agent.cost(parts, resource), diagnostics_of(run)
     assays = {} if run.is_of_assay else assays_of(run)
     if not diagnostics and not assays:

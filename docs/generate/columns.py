@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from docs.generate.conf_files import option_files
+from docs.generate.definitions import defined_by
 from docs.generate.markdown import code, plain, table
-from docs.generate.settings import defined_by
 from launch.runs.options import option_of
 from plasticity_lab.assays.readings import own_columns
 from plasticity_lab.component import build, load

@@ -36,7 +36,9 @@ def comments_of(text: str) -> dict[str, str]:
     key = ""
     for line in text.splitlines():
         comment = _comment(line)
-        if line.startswith("#"):
+        if not line.strip():
+            above = []
+        elif line.startswith("#"):
             above.append(comment)
         elif opens := KEY.match(line):
             key = opens[1]

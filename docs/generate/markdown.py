@@ -3,8 +3,10 @@
 import inspect
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePosixPath
+
+from docs.generate.definitions import split
 
 PAGE = re.compile(r"docs/pages/([\w/]+\.md)")
 CODE = re.compile(r"(`[^`]+`)")
@@ -17,16 +19,10 @@ def plain(text: str, here: str) -> str:
     return "".join(part if part.startswith("`") else _words(part, here) for part in parts)
 
 
-def docstring(text: str | None, here: str, without: Iterable[str] = ()) -> str:
-    """A docstring's paragraphs.  without: names whose lines `name: meaning` are left out."""
-    left_out = tuple(f"{name}{end}" for name in without for end in (":", ", "))
-    kept, skipping = [], False
-    for line in inspect.cleandoc(text or "").splitlines():
-        skipping = line.lstrip("`").startswith(left_out) if not (skipping and line.startswith(" ")) else skipping
-        if not skipping:
-            kept.append(line.strip())
-    paragraphs = re.split(r"\n{2,}", "\n".join(kept).strip())
-    return "\n\n".join(re.sub(r"\s+", " ", plain(each, here)) for each in paragraphs if each)
+def docstring(text: str | None, here: str, without: Collection[str] = ()) -> str:
+    """A docstring's paragraphs.  without: names whose definitions are left out."""
+    words = split(text, without)[0] if without else inspect.cleandoc(text or "")
+    return "\n\n".join(" ".join(plain(each, here).split()) for each in re.split(r"\n{2,}", words.strip()) if each)
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

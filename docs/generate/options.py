@@ -135,7 +135,8 @@ def _commands_settings() -> str:
     """The keys of conf/config.yaml that are in no group."""
     text = (CONF / "config.yaml").read_text(encoding="utf-8")
     content = yaml.safe_load(text)
-    comments, here = comments_of(text), f"{FOLDER}/settings.md"
+    without_headings = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    comments, here = comments_of(without_headings), f"{FOLDER}/settings.md"
     rows = [
         [code(key), code(shown(value)), plain(comments.get(key, ""), here)]
         for key, value in content.items()

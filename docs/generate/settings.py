@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from docs.generate.conf_files import OptionFile, comments_of
+from docs.generate.definitions import defined_by
 from plasticity_lab.component import Component, as_typed, load, parameters
 
 BOUNDS = {"at_least": "≥", "above": ">", "at_most": "≤", "below": "<"}
+SAME = 0.55
+"""A comment with this share of its words in the definition says nothing else."""
 WORDS = {int: "integer", float: "number", str: "word", bool: "true or false", list: "list", type(None): "null"}
-DEFINITION = re.compile(r"^(`?\w+`?(?:, `?\w+`?)*): (.*)$")
+LISTING = re.compile(r"^[\w.]+(?: \| [\w.]+)+\b[:;,]?\s*")
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,7 @@ def settings_of(option: OptionFile, others: list[OptionFile]) -> list[Setting]:
     for name, parameter in parameters(cls).items():
         value = option.content.get(name, parameter.default)
         note = option.comments.get(name) or ("" if name in defined or name in beside else _first(name, elsewhere))
-        parts = [defined.get(name, ""), note or ("" if name in defined else beside.get(name, ""))]
-        meaning = "; ".join(part.rstrip(". ") for part in dict.fromkeys(parts) if part)
+        meaning = together(defined.get(name, ""), note or ("" if name in defined else beside.get(name, "")))
         default = "" if value is inspect.Parameter.empty else shown(value)
         found.append(Setting(name, kind_of(hints.get(name)), default, ranges.get(name, ""), meaning))
     return found
@@ -53,6 +55,17 @@ def settings_of(option: OptionFile, others: list[OptionFile]) -> list[Setting]:
 def shown(value: Any) -> str:
     """A value as typed on a command line."""
     return value if isinstance(value, str) else as_typed(value)
+
+
+def together(definition: str, note: str) -> str:
+    """A definition and the comment in the option's file, if that says anything else."""
+    if not definition:
+        return note
+    note = LISTING.sub("", note)
+    words, known = (set(re.findall(r"\w{3,}", text.lower())) for text in (note, definition))
+    repeats = len(words & known) >= SAME * len(words)
+    definition = definition.rstrip(". ")
+    return definition if repeats else f"{definition}; {note}"
 
 
 def kind_of(annotation: Any) -> str:
@@ -93,24 +106,8 @@ def in_words(limits: Mapping[str, Any]) -> str:
 def definitions_in(cls: type[Component]) -> dict[str, str]:
     """Setting → its line `name: meaning` in the docstring of the class or of a base class."""
     found: dict[str, str] = {}
-    for each in reversed(lineage(cls)):
-        found |= defined_by(each)
-    return found
-
-
-def defined_by(documented: Any) -> dict[str, str]:
-    """Name → meaning, of the lines `name: meaning` of a docstring."""
-    found: dict[str, str] = {}
-    names: tuple[str, ...] = ()
-    for line in inspect.cleandoc(documented.__doc__ or "").splitlines():
-        opens = DEFINITION.match(line)
-        if opens and not line.startswith("Source"):
-            names = tuple(name.strip("`") for name in opens[1].split(", "))
-            found.update(dict.fromkeys(names, opens[2]))
-        elif names and line.strip() and (line.startswith(" ") or not _ended(found[names[0]])):
-            found.update({name: f"{found[name]} {line.strip()}" for name in names})
-        else:
-            names = ()
+    for each in reversed(lineage(cls)) if parameters(cls) else ():
+        found |= defined_by(each, parameters(cls))
     return found
 
 
@@ -149,10 +146,6 @@ def _value(expression: ast.expr, cls: type) -> Any:
         return eval(compile(ast.Expression(expression), "<range>", "eval"), vars(sys.modules[cls.__module__]))
     except NameError:
         return None
-
-
-def _ended(text: str) -> bool:
-    return text.endswith((".", ";", ")"))
 
 
 def _first(name: str, comments: list[dict[str, str]]) -> str:

@@ -4,8 +4,11 @@ import re
 
 import griffe
 
-DEFINITION = re.compile(r"^[\w, `*]{1,60}: ")
+DEFINITION = re.compile(r"^`?[*\\\w]+`?(?:, `?[*\\\w]+`?)*:(?:\s|$)")
 CODE = re.compile(r"(`[^`]+`)")
+FURTHER = re.compile(r"(?<=[.;)])[ \n](?=`?[a-z][\\\w]*`?(?:, `?[a-z][\\\w]*`?)*:\s)")
+"""A further definition in a line: names begin small, sentences do not."""
+COLUMNS = re.compile(r"\S {3,}\S")
 
 
 class PlainDocstrings(griffe.Extension):
@@ -18,20 +21,29 @@ class PlainDocstrings(griffe.Extension):
 
 
 def as_markdown(text: str) -> str:
-    """Paragraphs stay, `name: meaning` begins a line of a list, indented examples stay as they are."""
-    lines: list[str] = []
-    listed = False
-    for line in text.splitlines():
-        if line.startswith("    ") and not listed:
-            lines.append(line)
-            continue
-        words = "".join(
-            part if part.startswith("`") else re.sub(r"([*_<\[\\])", r"\\\1", part) for part in CODE.split(line)
-        )
+    """A docstring, paragraph by paragraph."""
+    return "\n\n".join(map(_paragraph, re.split(r"\n{2,}", text)))
+
+
+def _paragraph(text: str) -> str:
+    """Examples and words in columns stay as they are; each `name: meaning` is a point of a list."""
+    lines = text.splitlines()
+    if sum(bool(COLUMNS.search(line)) for line in lines) > 1:
+        return "```text\n" + text.replace("`", "") + "\n```"
+    if lines and lines[0].startswith("    "):
+        return text
+    found, listed = [], False
+    for line in FURTHER.sub("\n", _escaped(text)).splitlines():
         if DEFINITION.match(line):
-            lines += [*([] if listed else [""]), f"- {words}"]
+            found += [*([] if listed else [""]), f"- {line}"]
             listed = True
         else:
-            listed = listed and line.startswith(" ")
-            lines.append(("  " if listed else "") + words.strip())
-    return "\n".join(lines)
+            ends = listed and not line.startswith(" ") and found[-1].endswith(".")
+            listed = listed and not ends
+            found += [*([""] if ends else []), ("    " if listed else "") + line.strip()]
+    return "\n".join(found)
+
+
+def _escaped(text: str) -> str:
+    """The text with signs of Markdown as they are, except for code."""
+    return "".join(part if part.startswith("`") else re.sub(r"([*_<\[\\])", r"\\\1", part) for part in CODE.split(text))

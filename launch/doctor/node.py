@@ -93,7 +93,10 @@ def of_array(jobs: int, parameters: Mapping[str, Any]) -> Finding:
 
 def _packs(runs: Sequence[Run], settings: Settings, resources: Resources) -> list[Pack]:
     """Long ones first.  Raises PlanError, DataError, ConfigError."""
-    prices = costs(assembly.resources_or_outlines(data_folder(settings.data), lambda words: None))  # of_data says them
+    prices = costs(
+        assembly.resources_or_outlines(data_folder(settings.data), lambda words: None),
+        settings.replay_memory_compressed,
+    )  # of_data says them
     return plan(runs, resources, prices, lambda run, cost: resources.choice(cost, settings.mode).mode)
 
 

@@ -119,7 +119,7 @@ def at_once(run: Run, resources: Resources, settings: Settings) -> int:
 
 def costs_to_train(settings: Settings) -> CostOf:
     """A function that returns the cost of a run.  It raises DataError if files are missing, ConfigError."""
-    return costs(assembly.resources(data_folder(settings.data)))
+    return costs(assembly.resources(data_folder(settings.data)), settings.replay_memory_compressed)
 
 
 def costs_to_show(settings: Settings) -> CostOf:
@@ -127,17 +127,20 @@ def costs_to_show(settings: Settings) -> CostOf:
 
     It prints once which files are missing, and estimates costs without them if possible.
     """
-    return costs(assembly.resources_or_outlines(data_folder(settings.data), say))
+    return costs(assembly.resources_or_outlines(data_folder(settings.data), say), settings.replay_memory_compressed)
 
 
-def costs(resource_of: assembly.ResourceOf) -> CostOf:
-    """A function that returns the cost of a run, computed once for all runs that could share a pack."""
+def costs(resource_of: assembly.ResourceOf, compressed: str = "auto") -> CostOf:
+    """A function that returns the cost of a run, computed once for all runs that could share a pack.
+
+    compressed: whether replay memories are (`Settings.replay_memory_compressed`).
+    """
     known: dict[str, Cost] = {}
 
     def price(run: Run) -> Cost:
         key = run.structure()
         if key not in known:
-            known[key] = assembly.cost_of(run, resource_of(run))
+            known[key] = assembly.cost_of(run, resource_of(run), compressed)
         return known[key]
 
     return price

@@ -77,7 +77,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 OF_TRACKING = ("tracking.project", "tracking.entity", "tracking.live_runs")
-OF_MEMORY = ("replay_memory_mib", "replay_memory_minutes")
+OF_MEMORY = ("replay_memory_mib", "replay_memory_minutes", "replay_memory_compressed")
 
 
 def unread(typed: Mapping[str, Sequence[Any]], runs: Sequence[Run], settings: Settings) -> list[str]:

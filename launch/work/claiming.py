@@ -245,7 +245,7 @@ class Claiming:
         uncompiled = None if pack.mode == "eager" else not_compiled_here()
         if pack.kind == self.kind and uncompiled is None:
             return pack.mode, pack.width
-        cost = cost_of(plan.runs_of(pack)[0], resource)
+        cost = cost_of(plan.runs_of(pack)[0], resource, plan.settings.replay_memory_compressed)
         calibration, _ = calibrated(self.store, self.kind)  # the command that planned has named damaged files
         mode = choice_of(cost, self.kind, plan.settings.mode, not_compiled_here(), calibration.modes).mode
         return mode, calibration.of(cost.speed).widest(mode)

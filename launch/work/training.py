@@ -263,10 +263,9 @@ class Session:
         if pack.compiled:
             with waiting("compiling", "graphs"):
                 prepare_compiling()
-        observed = self.settings.save_weights == "tasks"
-        self.stream, self.learner = assembled(
-            self.runs, self.resource, device, pack.compiled, processes, pack.kernels, observed=observed
-        )
+        observed, compressed = self.settings.save_weights == "tasks", self.settings.replay_memory_compressed
+        how = device, pack.compiled, processes, pack.kernels, observed, compressed
+        self.stream, self.learner = assembled(self.runs, self.resource, *how)
         self.observed, columns = looked_at(self.runs, self.resource, self.learner, device, pack.compiled, pack.kernels)
         measures = measures_of(first.targets, first.science).with_columns(columns)
         self.journal = Journal(len(self.runs), measures)

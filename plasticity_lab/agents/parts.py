@@ -35,6 +35,7 @@ class Parts(Generic[AnyBenchmark]):
     processes: processes that may step the environments; no result depends on them.
     kernels: whether our own kernels compute linear layers (see `plasticity_lab.kernels`).
     observed: whether diagnostics measure the pack; no result depends on it.
+    compressed: whether replay memories are compressed (`Settings.replay_memory_compressed`); no result depends on it.
     """
 
     components: Mapping[str, Sequence[Component]]
@@ -44,6 +45,7 @@ class Parts(Generic[AnyBenchmark]):
     processes: Processes = ALONE
     kernels: bool = False
     observed: bool = False
+    compressed: str = "auto"
 
     def __contains__(self, group: object) -> bool:
         """Whether the runs have a component of that group. Runs that are older than the group have none."""
@@ -143,7 +145,13 @@ class Parts(Generic[AnyBenchmark]):
         return self.components["agent"]
 
 
-def parts_of(runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = False, observed: bool = False) -> Parts:
+def parts_of(
+    runs: Sequence[Run],
+    processes: Processes = ALONE,
+    kernels: bool = False,
+    observed: bool = False,
+    compressed: str = "auto",
+) -> Parts:
     """The parts of runs that are equal except for seeds and `run_axis_settings`. Raises ConfigError."""
     groups = dict.fromkeys(map(group_of, runs[0].targets))
     structure = runs[0].structure(without=("benchmark", *runs[0].besides))
@@ -157,4 +165,5 @@ def parts_of(runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = 
         processes,
         kernels,
         observed,
+        compressed,
     )

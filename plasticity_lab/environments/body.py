@@ -100,7 +100,8 @@ class Body:
     imported when called. source: description of its rules. gymnasium: its name in Gymnasium, empty if Gymnasium does
     not have it. has_friction: whether its simulation is a `FrictionSimulation`. has_lives: whether it is a
     `LivesSimulation`. is_drawn: whether it is a `DrawnSimulation`. whole_episodes: whether every episode has exactly
-    max_steps steps, and its rules end it. packages: Python packages that the simulation needs, besides NumPy.
+    max_steps steps, and its rules end it. packages: Python packages that the simulation needs, besides NumPy. packs_to:
+    the greatest share of its frames' bytes that a replay memory takes if it compresses them; None: not measured.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Body:
     has_lives: bool = False
     is_drawn: bool = False
     whole_episodes: bool = False
+    packs_to: float | None = None
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:

@@ -79,6 +79,15 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
         " -> (Tensor, Tensor, Tensor)": SAME_LAYOUT,
     },
     "gelu": {"gelu(Tensor x, Tensor beta) -> (Tensor, Tensor)": SAME_LAYOUT},
+    "replay": {
+        "priorities_drawn(Tensor keys, Tensor values, Tensor sums, Tensor(a!) places) -> ()": ANY_LAYOUT,
+        "priorities_put(Tensor places, Tensor priorities, Tensor(a!) values, Tensor(b!) sums) -> ()": ANY_LAYOUT,
+        "stacked(Tensor frames, Tensor first, Tensor steps, Tensor environments, int stack, Tensor(a!) to)"
+        " -> ()": ANY_LAYOUT,
+        "returns(Tensor rewards, Tensor terminated, Tensor life_lost, bool life_ends, Tensor steps, "
+        "Tensor environments, Tensor gammas, int n_step, Tensor(a!) sums, Tensor(b!) discounts, Tensor(c!) following)"
+        " -> ()": ANY_LAYOUT,
+    },
     "pixels": {"reordered(Tensor images, Tensor order, Tensor(a!) to) -> ()": ANY_LAYOUT},
 }
 """Part, a .cpp file of this folder → the schemas of its operators. An optimizer's step is called as its part."""

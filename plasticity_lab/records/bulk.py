@@ -1,4 +1,7 @@
-"""The large part of a learner's state, such as a replay memory: views of its arrays, never copies."""
+"""The large part of a learner's state, such as a replay memory: views of its arrays, never copies.
+
+Entries that are held compressed are `PackedEntries`; they have the same methods.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from plasticity_lab.records.packed_entries import PackedEntries
 
 Array = NDArray[Any]
 
@@ -33,6 +38,26 @@ class Entries:
         return min(self.added, self.capacity)
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values."""
+        return self.values.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of an entry."""
+        return self.values.shape[1:]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all entries, filled or not."""
+        return self.values.nbytes
+
+    @property
+    def full_bytes(self) -> int:
+        """Bytes of all entries once the ring is full."""
+        return self.values.nbytes
+
+    @property
     def entry_bytes(self) -> int:
         """Bytes of one entry, for all runs of the pack together."""
         return self.values.nbytes // max(1, self.capacity)
@@ -40,6 +65,23 @@ class Entries:
     def since(self, number: int) -> range:
         """The numbers of the entries in the ring, from this one on."""
         return range(max(number, self.added - self.filled), self.added)
+
+    def bytes_of(self, numbers: range) -> int:
+        """Bytes of some entries."""
+        return self.entry_bytes * len(numbers)
+
+    def in_rows(self) -> Array:
+        """The filled rows, (filled, ...); a view."""
+        return self.values[: self.filled]
+
+    def with_rows(self, values: Array, added: int) -> "Entries":
+        """These arrays with the result of `in_rows`, after that number of entries."""
+        self.values[: len(values)] = values
+        return Entries(self.values, added)
+
+    def put(self, number: int, entry: Array) -> None:
+        """Writes an entry into its row."""
+        self.values[number % self.capacity] = entry
 
     def rows(self, numbers: range, most_bytes: int) -> Iterator[Array]:
         """Views of the rows of some entries, in their order; each has at most `most_bytes`, or a single entry."""
@@ -52,13 +94,13 @@ class Entries:
             at += count
 
 
-Bulk = Mapping[str, Entries]
+Bulk = Mapping[str, Entries | PackedEntries]
 """Name → entries; {} if a learner has no large state."""
 
 
 def bytes_of(bulk: Bulk) -> int:
-    """Bytes of all arrays, filled or not."""
-    return sum(entries.values.nbytes for entries in bulk.values())
+    """Bytes of all arrays, filled or not, and not compressed."""
+    return sum(entries.nbytes for entries in bulk.values())
 
 
 def as_tensors(bulk: Bulk) -> dict[str, dict[str, Any]]:
@@ -68,7 +110,7 @@ def as_tensors(bulk: Bulk) -> dict[str, dict[str, Any]]:
     return {
         name: {
             "added": entries.added,
-            "filled": torch.from_numpy(np.ascontiguousarray(entries.values[: entries.filled])),
+            "filled": torch.from_numpy(np.ascontiguousarray(entries.in_rows())),
         }
         for name, entries in bulk.items()
     }
@@ -87,11 +129,11 @@ def filled_from(bulk: Bulk, kept: Mapping[str, Any]) -> Bulk | None:
             return None
         if len(there) != min(kept[name]["added"], entries.capacity):
             return None
-    for name, entries in bulk.items():
-        entries.values[: len(kept[name]["filled"])] = kept[name]["filled"].numpy()
-    return {name: Entries(entries.values, kept[name]["added"]) for name, entries in bulk.items()}
+    return {
+        name: entries.with_rows(kept[name]["filled"].numpy(), kept[name]["added"]) for name, entries in bulk.items()
+    }
 
 
-def fits(entries: Entries, added: Any, dtype: str, shape: Sequence[int]) -> bool:
+def fits(entries: Entries | PackedEntries, added: Any, dtype: str, shape: Sequence[int]) -> bool:
     """Whether entries of this type and shape fit into these rows."""
-    return isinstance(added, int) and dtype == str(entries.values.dtype) and tuple(shape) == entries.values.shape[1:]
+    return isinstance(added, int) and dtype == str(entries.dtype) and tuple(shape) == entries.shape

@@ -5,26 +5,32 @@ synced and renamed, and never changed: after any interruption the earlier checkp
 grown past GROWN times the memory, a new one begins with all filled entries.
 
 A part begins with a line of JSON: for each array its name, type, shape of an entry, the number of its first entry and
-the number of entries. The entries follow, array by array.
+the number of entries, and `packed` if they are compressed. The entries follow, array by array. Entries can be read
+into arrays that hold them the other way.
 """
 
 import contextlib
 import json
 import os
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from plasticity_lab.records.bulk import Array, Bulk, Entries, bytes_of, fits
+from plasticity_lab.records.bulk import Bulk, Entries, fits
 from plasticity_lab.records.damage import DamagedFile, write_file
 from plasticity_lab.records.files import disk_errors, names
+from plasticity_lab.records.packed_entries import BLOCK, PackedEntries
+from plasticity_lab.records.packing import CODEC, NotUnpacked
+from plasticity_lab.records.part_source import CutOff, Source, flat
 from plasticity_lab.records.store import Store
 
 GROWN = 2.0
 """A log has at most this many times the bytes of the memory: appending is cheap, and the disk use is bounded."""
+PACKED = {"codec": CODEC, "entries": BLOCK}
+"""How entries are compressed. Parts of another kind are refused."""
 SLICE_BYTES = 2**22
 """The bytes copied at a time if entries are not contiguous."""
 SYNC_BYTES = 2**26
@@ -112,7 +118,10 @@ def read(store: Store, pack: str, log: Log, bulk: Bulk) -> Bulk:
                 raise DamagedFile(path, "is missing", _LOST) from None
             if fault := _fault_of(file, part, bulk):
                 raise DamagedFile(path, fault, _LOST)
-    return {name: Entries(entries.values, log.added[name]) for name, entries in bulk.items()}
+    return {
+        name: entries if isinstance(entries, PackedEntries) else Entries(entries.values, log.added[name])
+        for name, entries in bulk.items()
+    }
 
 
 def tidy(store: Store, pack: str, epoch: int, log: Log) -> None:
@@ -151,28 +160,37 @@ class _Sink:
         header = [
             {
                 "name": name,
-                "dtype": str(bulk[name].values.dtype),
-                "shape": list(bulk[name].values.shape[1:]),
+                "dtype": str(bulk[name].dtype),
+                "shape": list(bulk[name].shape),
                 "first": numbers.start,
                 "count": len(numbers),
+                **({"packed": PACKED} if isinstance(bulk[name], PackedEntries) else {}),
             }
             for name, numbers in new.items()
         ]
-        self._put(file, np.frombuffer(json.dumps({"format": 1, "arrays": header}).encode() + b"\n", np.uint8))
+        self._put(file, json.dumps({"format": 1, "arrays": header}).encode() + b"\n")
         begins = self.bytes
         for name, numbers in new.items():
-            for rows in bulk[name].rows(numbers, SLICE_BYTES):
-                self._put(file, _flat(np.ascontiguousarray(rows)))
+            for piece in _pieces(bulk[name], numbers):
+                self._put(file, piece)
                 if self.bytes - synced >= SYNC_BYTES:
                     file.flush()
                     os.fsync(file.fileno())
                     synced = self.bytes
                     self.progress(self.bytes - begins, self.total)
 
-    def _put(self, file: BinaryIO, content: Array) -> None:
-        file.write(content.data)
-        self.bytes += content.nbytes
-        self.crc32 = zlib.crc32(content.data, self.crc32)
+    def _put(self, file: BinaryIO, content: bytes | memoryview) -> None:
+        file.write(content)
+        self.bytes += len(content)
+        self.crc32 = zlib.crc32(content, self.crc32)
+
+
+def _pieces(entries: Entries | PackedEntries, numbers: range) -> Iterator[bytes | memoryview]:
+    if isinstance(entries, PackedEntries):
+        yield from entries.pieces(numbers)
+    else:
+        for rows in entries.rows(numbers, SLICE_BYTES):
+            yield flat(np.ascontiguousarray(rows)).data
 
 
 def _new_entries(bulk: Bulk, before: Log | None) -> tuple[Log, dict[str, range]]:
@@ -184,13 +202,13 @@ def _new_entries(bulk: Bulk, before: Log | None) -> tuple[Log, dict[str, range]]
     if before is not None and same and all(entries.added >= before.added[name] for name, entries in bulk.items()):
         new = {name: entries.since(before.added[name]) for name, entries in bulk.items()}
         size = _bytes_of(bulk, new)
-        if not size or before.bytes + size <= GROWN * bytes_of(bulk):
+        if not size or before.bytes + size <= GROWN * sum(entries.full_bytes for entries in bulk.values()):
             return before, new
     return Log(), {name: entries.since(0) for name, entries in bulk.items()}
 
 
 def _bytes_of(bulk: Bulk, numbers: Mapping[str, range]) -> int:
-    return sum(bulk[name].entry_bytes * len(of_array) for name, of_array in numbers.items())
+    return sum(bulk[name].bytes_of(of_array) for name, of_array in numbers.items())
 
 
 def _fault_of(file: BinaryIO, part: Part, bulk: Bulk) -> str | None:
@@ -202,32 +220,49 @@ def _fault_of(file: BinaryIO, part: Part, bulk: Bulk) -> str | None:
     arrays = _arrays_in(line, bulk)
     if arrays is None:
         return "does not name its arrays, or holds other arrays"
-    crc32 = zlib.crc32(line)
-    for name, numbers in arrays:
-        for rows in bulk[name].rows(numbers, SLICE_BYTES):
-            into = rows if rows.flags.c_contiguous else np.empty(rows.shape, rows.dtype)
-            if file.readinto(_flat(into).data) != into.nbytes:  # type: ignore[attr-defined]
-                return "is cut off"
-            crc32 = zlib.crc32(_flat(into).data, crc32)
-            if into is not rows:
-                rows[...] = into
-    return None if crc32 == part.crc32 and not file.read(1) else "does not have the checksum that was written"
+    source = Source(file, zlib.crc32(line))
+    try:
+        for name, numbers, is_packed in arrays:
+            _take(bulk[name], numbers, is_packed, source)
+    except CutOff:
+        return "is cut off"
+    except NotUnpacked as error:
+        return f"cannot be read ({error})"
+    return None if source.crc32 == part.crc32 and not file.read(1) else "does not have the checksum that was written"
 
 
-def _arrays_in(line: bytes, bulk: Bulk) -> list[tuple[str, range]] | None:
-    """The arrays of a part, each with the numbers of its entries; None if they are not the learner's arrays."""
+def _take(entries: Entries | PackedEntries, numbers: range, is_packed: bool, source: Source) -> None:
+    """Reads entries into arrays, compressed or not.  Raises CutOff, NotUnpacked, PackerMissing."""
+    if isinstance(entries, PackedEntries):
+        if is_packed:
+            return entries.take(numbers, source.read)
+        for number in numbers:
+            values = np.frombuffer(source.read(entries.entry_bytes), entries.dtype)
+            entries.put(number, values.reshape(entries.shape))
+    elif is_packed:
+        for some, values in PackedEntries(1, entries.shape, entries.dtype).unpack(numbers, source.read):
+            for number, value in zip(some, values, strict=True):
+                entries.put(number, value)
+    else:
+        for rows in entries.rows(numbers, SLICE_BYTES):
+            source.read_into(rows)
+
+
+def _arrays_in(line: bytes, bulk: Bulk) -> list[tuple[str, range, bool]] | None:
+    """The arrays of a part, each with the numbers of its entries, and whether these are compressed; None if they are
+    not the learner's arrays.
+    """
     try:
         arrays = json.loads(line)["arrays"]
-        found = [(each["name"], range(each["first"], each["first"] + each["count"])) for each in arrays]
-        same = all(fits(bulk[each["name"]], each["count"], each["dtype"], each["shape"]) for each in arrays)
+        found = [
+            (each["name"], range(each["first"], each["first"] + each["count"]), "packed" in each) for each in arrays
+        ]
+        same = all(each.get("packed", PACKED) == PACKED for each in arrays) and all(
+            fits(bulk[each["name"]], each["count"], each["dtype"], each["shape"]) for each in arrays
+        )
     except (ValueError, KeyError, TypeError):
         return None
     return found if same else None
-
-
-def _flat(values: Array) -> Array:
-    """The bytes of a contiguous array."""
-    return values.reshape(-1).view(np.uint8)
 
 
 def _numbers(store: Store, name: str) -> tuple[int, int] | None:

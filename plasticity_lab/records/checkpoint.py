@@ -14,8 +14,8 @@ from plasticity_lab.records.files import names
 from plasticity_lab.records.store import Store
 
 log = logging.getLogger(__name__)
-FORMAT = 1
-"""Checkpoints from before the first release do not name it, and have format 1."""
+FORMAT = 2
+"""2: the log of a replay memory may be compressed. Checkpoints from before the first release name no format."""
 GOES_BACK = "its pack goes back to an earlier checkpoint, or to its beginning"
 
 
@@ -45,7 +45,7 @@ def load_checkpoint(store: Store, pack: str) -> dict[str, Any] | None:
             if content is None:
                 continue  # its holder has just ended or dropped it
             payload = tensors_of(content)
-            if isinstance(format := payload.pop("format", FORMAT), int) and format > FORMAT:
+            if isinstance(format := payload.pop("format", 1), int) and format > FORMAT:
                 raise NewFormat(path, "is a checkpoint", format, FORMAT)
             journal = payload.get("journal")
             if isinstance(journal, Mapping) and "train_loss" in journal:  # older than the measures that agents declare

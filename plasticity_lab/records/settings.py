@@ -92,7 +92,7 @@ class Settings(Strict):
 
     replay_memory_mib: smaller replay memories (of all runs of a pack together) are in every checkpoint; larger ones
     have separate files. replay_memory_minutes: these are written when this many minutes of training would be lost, and
-    when a worker is stopped; None: only then.
+    when a worker is stopped; None: only then. replay_memory_compressed: whether frames in them are compressed.
 
     stopping: for a batch of a search, run → the rule that stops it early, if it has one; stopped runs count as ended.
     None: no run is stopped early, and stopped ones are trained to their end.
@@ -114,6 +114,7 @@ class Settings(Strict):
     save_video: Literal["none", "last"] = "none"
     replay_memory_mib: float = Field(ge=0, allow_inf_nan=False, default=64.0)
     replay_memory_minutes: float | None = Field(ge=0, allow_inf_nan=False, default=30.0)
+    replay_memory_compressed: Literal["auto", "always", "never"] = "auto"
     stopping: dict[str, StopRule] | None = None
     launch: LaunchSettings
     tracking: TrackingSettings

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plasticity_lab.kernels import replay as kernel
 from plasticity_lab.replay.ring import Index, Ring
 
 
@@ -57,6 +58,12 @@ class NStep:
 
     def of(self, ring: Ring, index: Index, gamma: NDArray[np.float64]) -> Returns:
         """The returns from usable steps.  gamma: (K,).  Rewards are summed one by one, in float64."""
+        if kernel.is_used():
+            summed, discount, following = kernel.returns(
+                ring.arrays["reward"], ring.arrays["terminated"], ring.arrays["life_lost"], self.life_loss_is_terminal,
+                index.step, index.environment, gamma, self.n,
+            )  # fmt: skip
+            return Returns(summed, discount, Index(following, index.environment))
         shape = index.step.shape
         returns, factor = np.zeros(shape), np.ones(shape)
         goes_on = np.ones(shape, np.bool_)

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.kernels import replay as kernel
+from plasticity_lab.randomness.host import host_stream, stream_key
 from plasticity_lab.replay.n_step import NStep
 from plasticity_lab.replay.ring import EmptyMemory, Index, Ring
 
@@ -63,8 +64,8 @@ class Prioritised:
         """
         if self.ring.empty or not self._priorities.total.all():
             raise EmptyMemory("The memory holds no step of a run that could be learned from.")
-        uniforms = np.stack([host_stream(seed, f"{which}prioritised replay", *position).random(size) for seed in seeds])
-        rows, environments = np.divmod(self._priorities.draw(uniforms), self.ring.environments)
+        places = self._priorities.drawn(seeds, size, f"{which}prioritised replay", *position)
+        rows, environments = np.divmod(places, self.ring.environments)
         steps = self.ring.oldest + (rows - self.ring.oldest) % self.ring.rows
         return Index(steps, environments)
 
@@ -164,9 +165,18 @@ class Priorities:
 
     def put(self, places: NDArray[np.int64], values: NDArray[np.float32]) -> None:
         """Sets the priorities (K, B) of these places (K, B); if a place occurs twice, its last value counts."""
+        if kernel.is_used():
+            return kernel.put(places, values, self._values, self._sums)
         blocks = places // BLOCK
         self._values[self._runs, blocks, places % BLOCK] = values
         self._sums[self._runs, blocks] = _cumulated(self._values[self._runs, blocks])[..., -1]
+
+    def drawn(self, seeds: Sequence[int], size: int, purpose: str, *position: int) -> NDArray[np.int64]:
+        """`draw` with the numbers of each run's host stream: (K, `size`). Our kernel does it if the process has it."""
+        if kernel.is_used():
+            keys = [stream_key(seed, purpose, *position) for seed in seeds]
+            return kernel.draw(keys, self._values, self._sums, size)
+        return self.draw(np.stack([host_stream(seed, purpose, *position).random(size) for seed in seeds]))
 
     def draw(self, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
         """Sampled places (K, B): the sum is divided into B equal parts, and the b-th place comes from the b-th part.

@@ -15,6 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.environments.body import Body
+from plasticity_lab.kernels import replay as kernel
+from plasticity_lab.records.bulk import Bulk, Entries
+from plasticity_lab.records.packed_entries import PackedEntries
+from plasticity_lab.replay.packing import bytes_of_frame, packed_bytes
 
 Array = NDArray[Any]
 REWARD = np.float32
@@ -38,17 +42,19 @@ class Ring:
     capacity: steps per run, summed over its environments; rounded down to a multiple of `environments`. A new ring is
     empty. A ring is also empty if `load` found no stored frames; `lost` counts these cases. No step can be sampled from
     an empty ring. The operating system allocates memory when a row is first written. Raises ValueError if the capacity
-    is below one step per environment.
+    is below one step per environment. packs: whether frames are held compressed, which changes no value; `packed` is
+    then their ring, and `arrays` has no frames.
     """
 
-    def __init__(self, body: Body, runs: int, environments: int, capacity: int) -> None:
+    def __init__(self, body: Body, runs: int, environments: int, capacity: int, packs: bool = False) -> None:
         self.body, self.runs, self.environments = body, runs, environments
         self.rows = capacity // environments
         if self.rows < 1:
             raise ValueError(f"A ring of {capacity} steps has no row for {environments} environments.")
         there = (self.rows, runs, environments)
+        self.packed = PackedEntries(self.rows, (*there[1:], *body.frame), body.dtype) if packs else None
         self.arrays: dict[str, Array] = {
-            "frame": np.zeros((*there, *body.frame), body.dtype),
+            **({} if packs else {"frame": np.zeros((*there, *body.frame), body.dtype)}),
             "action": np.zeros((*there, *body.action), _action_type(body)),
             "reward": np.zeros(there, REWARD),
             **{flag: np.zeros(there, np.bool_) for flag in FLAGS},
@@ -89,9 +95,13 @@ class Ring:
         no flag of its end.
         """
         row = self.end % self.rows
-        values = (frame, action, reward, terminated, truncated, life_lost, first)
-        for array, value in zip(self.arrays.values(), values, strict=True):
-            array[row] = value
+        values = (action, reward, terminated, truncated, life_lost, first)
+        if self.packed is None:
+            self.arrays["frame"][row] = frame
+        else:
+            self.packed.put(self.end, frame)
+        for name, value in zip(("action", "reward", *FLAGS), values, strict=True):
+            self.arrays[name][row] = value
         self.end += 1
         self.held = min(self.held + 1, self.rows)
 
@@ -101,18 +111,34 @@ class Ring:
 
     def of(self, name: str, index: Index) -> Array:
         """The values of one array at these steps, (K, B, ...); arbitrary values for steps that the ring lacks."""
+        if name == "frame":
+            return self._frames(index.step, index.environment)
         return self.arrays[name][index.step % self.rows, self._runs(index.step), index.environment]
 
-    def observations(self, index: Index) -> Array:
-        """The observations at these steps, (K, B, F·C, ...): restacked frames, 0 before an episode's first frame."""
+    def observations(self, index: Index, out: Array | None = None) -> Array:
+        """The observations at these steps, (K, B, F·C, ...): restacked frames, 0 before an episode's first frame.
+
+        out: a contiguous array for the result; None: a new one.
+        """
+        stack, frame = self.body.stack, self.body.frame
+        if kernel.is_used() and self.packed is None:
+            found = np.empty((*index.step.shape, stack * frame[0], *frame[1:]), self.body.dtype) if out is None else out
+            frames, first = self.arrays["frame"], self.arrays["first"]
+            kernel.observations(frames, first, index.step, index.environment, stack, found)
+            return found
+        found = self.of("frame", index) if stack == 1 else self._stacked(index)
+        if out is None:
+            return found
+        out[...] = found
+        return out
+
+    def _stacked(self, index: Index) -> Array:
+        """The same by NumPy, for stacks of frames."""
         stack = self.body.stack
-        if stack == 1:
-            return self.of("frame", index)
         back = np.arange(stack - 1, -1, -1)
         step, environment = index.step[..., None] - back, index.environment[..., None]
-        run = self._runs(step)
-        frames = self.arrays["frame"][step % self.rows, run, environment]
-        first = self.arrays["first"][step % self.rows, run, environment]
+        frames = self._frames(step, environment)
+        first = self.arrays["first"][step % self.rows, self._runs(step), environment]
         # An older frame belongs to the stack if no episode begins after it, up to the step itself.
         begins_behind = np.logical_or.accumulate(first[..., :0:-1], axis=-1)[..., ::-1]
         frames[:, :, :-1][begins_behind] = 0
@@ -143,44 +169,63 @@ class Ring:
         """The counters; `bulk` returns the content."""
         return {"end": self.end, "held": self.held, "lost": self.lost}
 
-    def bulk(self) -> dict[str, Array]:
-        """The content, name → all written rows (≤ L, K, N, ...): views of the ring's arrays; {} if it is empty."""
-        if self.empty:
-            return {}
-        written = min(self.end, self.rows)
-        return {name: array[:written] for name, array in self.arrays.items()}
+    def bulk(self) -> Bulk:
+        """The content, name → its entries: views of the ring's arrays."""
+        packed = {} if self.packed is None else {"frame": self.packed}
+        return {**{name: Entries(array, self.end) for name, array in self.arrays.items()}, **packed}
 
-    def load(self, state: Mapping[str, int], bulk: Mapping[str, Array]) -> None:
+    def load(self, state: Mapping[str, int], bulk: Bulk) -> None:
         """Restores the ring from the results of `state` and `bulk`; keeps no reference to them.
 
         bulk: the arrays of this ring, already filled, or arrays of another ring, which are copied; {} if the content is
         lost. Without content the ring is empty, as if new; `lost` increases by 1 if the ring had held steps. Raises
-        ValueError if the bulk has arrays of another shape, or lacks one.
+        ValueError if the bulk has entries of another shape or number, or lacks some.
         """
         end, held, lost = (int(state[name]) for name in ("end", "held", "lost"))
         if held and bulk:
-            written = min(end, self.rows)
-            for name, array in self.arrays.items():
-                if name not in bulk or bulk[name].shape != (written, *array.shape[1:]):
-                    there = f"has shape {bulk[name].shape}" if name in bulk else "is missing"
-                    raise ValueError(f"{name} {there} in a ring of {self.body.name}; it must have {written} rows of "
-                                     f"shape {array.shape[1:]}.")  # fmt: skip
-            for name, array in self.arrays.items():
-                if not np.may_share_memory(array, bulk[name]):
-                    array[:written] = bulk[name]
-        elif held:
-            end, held, lost = 0, 0, lost + 1
+            for name, own in self.bulk().items():
+                other = bulk.get(name)
+                if other is None or (other.shape, other.capacity) != (own.shape, own.capacity) or other.added != end:
+                    there = "is missing" if other is None else f"has {other.added} steps of shape {other.shape}"
+                    raise ValueError(f"{name} {there} in a ring of {self.body.name}; it must have {end} steps of "
+                                     f"shape {own.shape}, and {own.capacity} rows.")  # fmt: skip
+            for name, own in self.bulk().items():
+                _copy(bulk[name], own)
+        else:
+            if held:
+                end, held, lost = 0, 0, lost + 1
+            if self.packed is not None:
+                self.packed.clear()
         self.end, self.held, self.lost = end, held, lost
+
+    def _frames(self, step: Array, environment: Array) -> Array:
+        """The newest frames at these steps, (K, B, ..., C, ...)."""
+        runs = self._runs(step)
+        if self.packed is None:
+            return self.arrays["frame"][step % self.rows, runs, environment]
+        found = np.empty((step.size, *self.body.frame), self.body.dtype)
+        columns = np.broadcast_to(runs * self.environments + environment, step.shape)
+        self.packed.of(step.reshape(-1), columns.reshape(-1), found)
+        return found.reshape(*step.shape, *self.body.frame)
 
     def _runs(self, like: Array) -> Array:
         """The index of each run, shaped (K, 1, ...) to broadcast against an array (K, ...)."""
         return np.arange(self.runs).reshape(-1, *(1,) * (like.ndim - 1))
 
 
-def bytes_of_step(body: Body) -> int:
-    """The size in bytes of one step of one environment in a ring."""
-    numbers = prod(body.frame) * np.dtype(body.dtype).itemsize + prod(body.action) * _action_type(body).itemsize
-    return numbers + np.dtype(REWARD).itemsize + len(FLAGS)
+def _copy(there: Entries | PackedEntries, here: Entries | PackedEntries) -> None:
+    """Copies the entries of another ring; does nothing if it is this one."""
+    if isinstance(here, PackedEntries):
+        if there is not here:
+            here.with_rows(there.in_rows(), there.added)
+    elif isinstance(there, PackedEntries) or not np.may_share_memory(there.values, here.values):
+        here.with_rows(there.in_rows(), there.added)
+
+
+def bytes_of_step(body: Body, is_packed: bool = False) -> int:
+    """The size in bytes of one step of one environment in a ring.  is_packed: whether frames are held compressed."""
+    frame = packed_bytes(body) if is_packed else bytes_of_frame(body)
+    return frame + prod(body.action) * _action_type(body).itemsize + np.dtype(REWARD).itemsize + len(FLAGS)
 
 
 def _action_type(body: Body) -> np.dtype[Any]:

@@ -59,7 +59,7 @@ def test_an_old_or_newer_record_and_checkpoint_are_refused_by_all_and_left(store
     else:
         record = store.record(run)
         record.write_text(json.dumps(json.loads(record.read_text()) | {"format": 3}))
-        other = {"format": 2}
+        other = {"format": 3}
     save_checkpoint(store, pack.id, latest_epoch(store, pack.id), payload | other)
     before = files(store)
     with pytest.raises(refused, match=f"record of format .*{sentence}"):

@@ -76,34 +76,37 @@ def test_a_copy_that_is_only_ever_appended_what_is_new_is_the_ring():
     assert all(np.array_equal(copy.arrays[name], array) for name, array in ring.arrays.items())
 
 
-@pytest.mark.parametrize("steps", [0, 1, 5, 7, 8, 19])
-def test_it_goes_on_from_what_it_saved(steps):
-    ring, restored = (Ring(EMULATOR, 1, 1, 7) for _ in range(2))
+@pytest.mark.parametrize("packs", [False, True])
+@pytest.mark.parametrize("packs_other", [False, True])
+@pytest.mark.parametrize("steps", [0, 1, 5, 7, 8, 19, 40])
+def test_it_goes_on_from_what_it_saved(steps, packs, packs_other):
+    ring, restored = Ring(EMULATOR, 1, 1, 17, packs), Ring(EMULATOR, 1, 1, 17, packs_other)
     fill(ring, range(steps), first=[0])
     state, bulk = ring.state(), ring.bulk()
-    fill(restored, range(3))
+    fill(restored, range(9))
     restored.load(state, bulk)
     for each in (ring, restored):
         fill(each, range(steps, steps + 3))
     assert restored.state() == ring.state()
     assert restored.lost == 0
     whole = Index(np.arange(ring.oldest, ring.end)[None], np.zeros((1, ring.held), int))
-    assert all(np.array_equal(ring.of(name, whole), restored.of(name, whole)) for name in ring.arrays)
-    assert all(np.shares_memory(bulk[name], ring.arrays[name]) for name in bulk)  # no second copy of a large memory
+    assert all(np.array_equal(ring.of(name, whole), restored.of(name, whole)) for name in ("frame", *ring.arrays))
+    assert all(np.shares_memory(bulk[name].values, array) for name, array in ring.arrays.items())  # no second copy
 
 
-def test_without_its_frames_it_is_empty_says_so_and_begins_anew():
-    ring, restored = (Ring(EMULATOR, 1, 1, 7) for _ in range(2))
+@pytest.mark.parametrize("packs", [False, True])
+def test_without_its_frames_it_is_empty_says_so_and_begins_anew(packs):
+    ring, restored = (Ring(EMULATOR, 1, 1, 7, packs) for _ in range(2))
     fill(ring, range(20), first=[0])
     restored.load(ring.state(), {})
     assert restored.empty
     assert restored.state() == {"end": 0, "held": 0, "lost": 1}
-    assert restored.bulk() == {}
+    assert all(entries.filled == 0 for entries in restored.bulk().values())
     assert not restored.whole(at([list(range(8))])).any()
     fill(restored, [20, 21, 22])
     assert (restored.oldest, restored.held) == (0, 3)
     assert restored.whole(at([[0, 1, 2, 3]]))[0].tolist() == [False, False, True, False]  # of three frames each
-    again = Ring(EMULATOR, 1, 1, 7)
+    again = Ring(EMULATOR, 1, 1, 7, packs)
     again.load(restored.state(), restored.bulk())
     assert not again.empty
     assert again.lost == 1
@@ -112,17 +115,20 @@ def test_without_its_frames_it_is_empty_says_so_and_begins_anew():
     assert (new.empty, new.lost) == (True, 0)  # nothing was there to be lost
 
 
+@pytest.mark.parametrize("packs", [False, True])
 @pytest.mark.parametrize("name", ["frame", "first"])
-def test_another_rings_frames_are_refused_and_nothing_is_changed(name):
-    ring, other = Ring(EMULATOR, 1, 1, 7), Ring(EMULATOR, 1, 1, 7)
+def test_another_rings_frames_are_refused_and_nothing_is_changed(name, packs):
+    ring, other = Ring(EMULATOR, 1, 1, 7, packs), Ring(EMULATOR, 1, 1, 7, packs)
     fill(ring, range(5))
     bulk = ring.bulk()
-    with pytest.raises(ValueError, match=f"{name}.*5 rows"):
-        other.load(ring.state(), {**bulk, name: bulk[name][:4]})
+    fewer = Ring(EMULATOR, 1, 1, 7, packs)
+    fill(fewer, range(4))
+    with pytest.raises(ValueError, match=f"{name}.*5 steps"):
+        other.load(ring.state(), {**bulk, name: fewer.bulk()[name]})
     with pytest.raises(ValueError, match=name):
         other.load(ring.state(), {key: value for key, value in bulk.items() if key != name})
     assert other.empty
-    assert not other.arrays["frame"].any()
+    assert not other.of("frame", at([list(range(5))])).any()
 
 
 def test_what_a_step_takes_is_what_the_arrays_have():

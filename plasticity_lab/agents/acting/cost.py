@@ -16,8 +16,11 @@ from plasticity_lab.benchmarks.bodies.stream import SegmentedTasks
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.environments import Environments
+from plasticity_lab.kernels import replay as kernel
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.records.packing import INSTALL
+from plasticity_lab.replay.packing import packs, unpacked_bytes, would_pack
 from plasticity_lab.replay.ring import bytes_of_step
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -64,9 +67,16 @@ def cost_with_memory(
         positions = range(parts.benchmark.tasks)
         updates = sum(timetable.updates_of(each, tasks.task_steps, agent.environments, True) for each in positions)
     remembered = min(agent.capacity, steps) // agent.environments * agent.environments
-    ring = remembered * bytes_of_step(largest(list(resource.by_name.values())))
+    body = largest(list(resource.by_name.values()))
+    is_packed = packs(parts.compressed, body, remembered)
+    ring = remembered * bytes_of_step(body, is_packed)
+    unpacked = unpacked_bytes(body, agent.batch) if is_packed else 0
+    smaller = "a smaller agent.capacity"
+    if parts.compressed == "auto" and would_pack(body, remembered) and not is_packed:
+        smaller += f", or `{INSTALL}`, which holds its frames in {body.packs_to:.0%}"
     work = max(models[0].work(body) for body in models[0].bodies)
     size = sum(model.size for model in models)
+    by_kernels = of_kernels(parts, models)
     return Cost(
         length=steps,
         unit="environment steps",
@@ -77,16 +87,15 @@ def cost_with_memory(
         rows=tasks.epochs + parts.benchmark.tasks + steps // STEPS_AN_EPISODE,
         epochs=tasks.epochs,
         parameters=sum(model.stored for model in models),
-        host_memory=(
-            Share(ring + priorities * remembered, f"{remembered:,} remembered steps", "a smaller agent.capacity"),
-        ),
+        host_memory=(Share(ring + unpacked + priorities * remembered, f"{remembered:,} remembered steps", smaller),),
         forwards=steps // agent.environments + passes_of_tests(parts.benchmark, resource),
         forward_flops=2 * work * aligned(agent.environments),
         host_steps=host_steps(parts.benchmark, resource, tasks.task_steps),
         host_calls=host_calls(parts.benchmark, resource, tasks.task_steps, agent.environments),
         graphs=2,
         bulk_bytes=ring,
-        **of_kernels(parts, models),
+        kernels=by_kernels["kernels"],
+        kernel_parts=[*by_kernels["kernel_parts"], kernel.PART],
     )
 
 

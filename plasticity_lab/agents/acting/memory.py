@@ -13,15 +13,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.agents.acting.crossing import Crossing
 from plasticity_lab.agents.acting.schedule import Timetable
 from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.environments.body import Body
-from plasticity_lab.records.bulk import Bulk, Entries
+from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.replay.enough import always
 from plasticity_lab.replay.n_step import NStep
+from plasticity_lab.replay.packing import packs
 from plasticity_lab.replay.prioritised import Prioritised
 from plasticity_lab.replay.ring import EmptyMemory, Index, Ring
-from plasticity_lab.replay.uniform import batch_of, drawn
+from plasticity_lab.replay.uniform import ArrayFor, batch_of, drawn
 from plasticity_lab.stacking.run_axis import aligned
 
 
@@ -60,6 +62,7 @@ class Memory:
         and action, and it holds steps of one kind at a time: clear it, then set `body`.
     seeds: seeds of the draws. A draw is a function of seed, update, and the contents of the run's memory.
     gamma: (K,).
+    compressed: whether frames are held compressed (`replay.packing.packs`).
     """
 
     def __init__(
@@ -69,16 +72,21 @@ class Memory:
         seeds: Sequence[int],
         capacity: int,
         gamma: NDArray[np.float64],
+        compressed: str = "never",
     ) -> None:
         self.size, self.seeds, self.gamma = agent.batch, seeds, gamma
         self.padded = aligned(self.size)
         """P, the number of rows of a padded batch."""
-        self.ring = Ring(largest(bodies), len(seeds), agent.environments, capacity)
+        body, held = largest(bodies), capacity // agent.environments * agent.environments
+        self.ring = Ring(body, len(seeds), agent.environments, capacity, packs(compressed, body, held))
         self.body = bodies[0]
         """Its steps belong to this body, or to another of the same kind."""
         self.n_step = NStep(agent.n_step, agent.life_loss_is_terminal)
         self.prioritised = Prioritised(self.ring, self.n_step) if agent.replay == "prioritised" else None
-        self._weight = torch.cat([torch.full((self.size,), 1 / self.size), torch.zeros(self.padded - self.size)])
+        self._pinned: Crossing | None = None
+        self._weight_there = self._weight = torch.cat(
+            [torch.full((self.size,), 1 / self.size), torch.zeros(self.padded - self.size)]
+        )
 
     @property
     def steps(self) -> int:
@@ -123,14 +131,19 @@ class Memory:
         "action" (K, P) or (K, P, A); "weight" (P,): 1 / B, 0 for rows of padding; with priorities also "importance" (K,
         P).
         """
-        found = self._learned_from(index)
+        crossing = self._crossing(device)
+        if crossing is not None:
+            crossing.begin()
+        found = self._learned_from(index, None if crossing is None or self.padded != self.size else crossing.array)
         if self.prioritised is not None:
             found["importance"] = self.prioritised.importance(index)
         missing = self.padded - self.size
         if missing:
             fill = ((0, 0), (0, missing))
             found = {name: np.pad(value, (*fill, (0, 0))[: value.ndim]) for name, value in found.items()}
-        return _tensors(found, self._weight, device)
+        if crossing is None:
+            return _tensors(found, self._weight, device)
+        return {**crossing.sent(found), "weight": self._weight_there}
 
     def second(self, update: int, device: torch.device) -> Tensor:
         """The observations "x" of a second batch for an update, (K, P, D), drawn like the first under another key."""
@@ -161,13 +174,11 @@ class Memory:
 
     def bulk(self) -> Bulk:
         """Its contents: an entry is a step of all environments."""
-        return {name: Entries(array, self.ring.end) for name, array in self.ring.arrays.items()}
+        return self.ring.bulk()
 
     def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
         """Restores a state. Without its bulk the memory is empty (see `Ring`)."""
-        rows = min(int(state["memory"]["end"]), self.ring.rows)
-        there = {} if bulk is None else {name: entries.values[:rows] for name, entries in bulk.items()}
-        self.ring.load(state["memory"], there)
+        self.ring.load(state["memory"], bulk or {})
         if self.prioritised is not None:
             self.prioritised.load({name: value.numpy() for name, value in state["priorities"].items()})
 
@@ -176,9 +187,15 @@ class Memory:
             return {}
         return {"priorities": {name: torch.from_numpy(value) for name, value in self.prioritised.state().items()}}
 
-    def _learned_from(self, index: Index) -> dict[str, NDArray[Any]]:
-        """The contents of these steps, with flattened observations."""
-        batch = batch_of(self.ring, self.n_step, index, self.gamma)
+    def _crossing(self, device: torch.device) -> Crossing | None:
+        """Pinned memory for batches on a GPU."""
+        if device.type == "cuda" and self._pinned is None:
+            self._pinned, self._weight_there = Crossing(device), self._weight.to(device)
+        return self._pinned
+
+    def _learned_from(self, index: Index, arrays: ArrayFor | None = None) -> dict[str, NDArray[Any]]:
+        """The contents of these steps, with flattened observations.  arrays: see `batch_of`."""
+        batch = batch_of(self.ring, self.n_step, index, self.gamma, arrays)
         return {
             "x": self._flat(batch.observations),
             "following": self._flat(batch.following),

@@ -29,6 +29,7 @@ from plasticity_lab.benchmarks.bodies.stream import SegmentedTasks, Stage
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.environments import Environments, Outcome
+from plasticity_lab.kernels import replay as kernel
 from plasticity_lab.records.bulk import Bulk
 
 Array = NDArray[Any]
@@ -63,7 +64,10 @@ class SACLearner(LearnerWithMemory):
         # More rows than a run has steps would never be written.
         capacity = min(agent.capacity, tasks.total_steps)
         bodies = learning.bodies
-        self.memory = Memory(agent, list(bodies.values()), parts.init_seeds, capacity, settings["gamma"])
+        if compiled:
+            kernel.expect()
+        seeds, gamma = parts.init_seeds, settings["gamma"]
+        self.memory = Memory(agent, list(bodies.values()), seeds, capacity, gamma, parts.compressed)
         self.bounds = {name: bounds_of(body, torch.device("cpu")) for name, body in bodies.items()}
         self._acting: dict[str, ActingNetwork] = {}  # by body
 

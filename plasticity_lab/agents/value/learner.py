@@ -34,6 +34,7 @@ from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Segment, SegmentedTasks, Stage
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.environments.environments import Environments
+from plasticity_lab.kernels import replay as kernel
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Rows
@@ -67,8 +68,11 @@ class ValueLearner(LearnerWithMemory):
             settings["epsilon_start"], settings["epsilon_final"], agent.min_history, agent.epsilon_decay
         )
         self.epsilon_eval = settings["epsilon_eval"]
+        if compiled:
+            kernel.expect()
         # More rows than a run has steps would never be written.
-        self.memory = Memory(agent, [body], parts.init_seeds, min(agent.capacity, tasks.total_steps), settings["gamma"])
+        capacity, seeds = min(agent.capacity, tasks.total_steps), parts.init_seeds
+        self.memory = Memory(agent, [body], seeds, capacity, settings["gamma"], parts.compressed)
         self.measured = Measured(MEASURED, self.timetable.most_updates(tasks.most), self.runs, agent.batch, device)
         self.keys = {**self.network.step_keys, TARGET_NOISE: self.network.keys_of(TARGET_NOISE)}
         self.network.body = body.name

@@ -9,6 +9,8 @@ from plasticity_lab.errors import ConfigError
 
 ALL = 18
 """Number of actions of the joystick."""
+PACKS_TO = 0.2
+"""Of 60 games with random actions, Yar's Revenge takes most: 0.18; the mean is 0.04."""
 LOW, HIGH = (0.0, -pi, 0.0), (1.0, pi, 1.0)
 """Bounds of an action's numbers."""
 
@@ -45,6 +47,7 @@ def atari(
         stack=FRAMES,
         has_lives=True,
         packages=("ale_py", "gymnasium"),
+        packs_to=PACKS_TO,
     )
 
 

@@ -17,6 +17,7 @@ from launch.wording import in_time
 from launch.work.process import prepare_compiling
 from plasticity_lab.agents import graphs
 from plasticity_lab.kernels.build import OWN, library_of
+from plasticity_lab.kernels.operators import PARTS
 from plasticity_lab.records.store import Store
 from tests.helpers.packs import needs_compiler, needs_kernels
 from tests.helpers.sweeps import SMOKE, planned, said_last
@@ -58,6 +59,10 @@ def compile_graphs(plan):
     for pack in plan.packs:
         with marked_as_compiled(plan.runs_of(pack)[0], pack):
             pass
+
+
+def test_every_part_of_the_kernels_has_a_price():
+    assert PART_SECONDS.keys() == PARTS.keys(), "a plan of runs that call the part would end in a KeyError"
 
 
 def test_a_structure_is_counted_once_by_its_mode_and_the_parts_that_it_calls(seconds):

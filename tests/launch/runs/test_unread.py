@@ -25,6 +25,7 @@ def lines(*words):
         ("save_weights_every=5", [], ["save_weights=final"], []),
         ("tracking.project=mine", [], ["tracking=store"], ["tracking=auto"]),
         ("replay_memory_mib=3", [], [], [*CATCH, "agent=dqn"]),
+        ("replay_memory_compressed=never", [], PPO, [*CATCH, "agent=dqn"]),
         ("replay_memory_minutes=null", [], PPO, [*CATCH, "agent=dqn"]),
         ("launch.processes=1", [], [], PPO),
         ("seed=0,1", ["stream_seed=1"], ["init_seed=2"], ["init_seed=null"]),

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.sample(2)
 
 LENGTH = ("benchmark.environment_steps=256", "agent.epoch_steps=64", "agent.capacity=600")
 WORDS = (*SMALL, *LENGTH, "seed=0,1", "save_weights=final", "launch.workers=1", "launch.lease_seconds=60")
+COMPRESSED = "replay_memory_compressed=always"
 REFILLED = {"unstable": False, "memory_refilled": True}
 LARGE = (*WORDS, "replay_memory_mib=0")
 ONLY_WHEN_STOPPED = (*LARGE, "replay_memory_minutes=null", "checkpoint_minutes=0.0001")
@@ -70,13 +71,18 @@ def parts_of(store, pack):
     return sorted(path.name for path in store.pack_folder(pack).iterdir() if path.name.startswith("memory."))
 
 
-@pytest.mark.parametrize("words", [WORDS, LARGE, ONLY_WHEN_STOPPED], ids=["small", "large", "when stopped"])
+@pytest.mark.parametrize(
+    "words",
+    [WORDS, LARGE, ONLY_WHEN_STOPPED, (*WORDS, COMPRESSED), (*LARGE, COMPRESSED)],
+    ids=["small", "large", "when stopped", "small, compressed", "large, compressed"],
+)
 def test_stopped_again_and_again_it_ends_with_the_undisturbed_numbers(store, undisturbed, words):
     for looks in (3, 2, 3):
         plan = planned(store, *words)
         work(store, plan.sweep, "cpu", after_looks(looks))
-        assert bool(parts_of(store, plan.packs[0].id)) is (words is not WORDS)
-        assert ("bulk" in load_checkpoint(store, plan.packs[0].id)) is (words is WORDS)
+        is_small = "replay_memory_mib=0" not in words
+        assert bool(parts_of(store, plan.packs[0].id)) is not is_small
+        assert ("bulk" in load_checkpoint(store, plan.packs[0].id)) is is_small
     assert ended(store, words) == undisturbed(*WORDS)
     assert {count for count, _ in refills(store, words)} == {None}
 
@@ -86,6 +92,18 @@ def test_killed_it_goes_back_to_the_checkpoint_that_has_its_memory(store, undist
     assert load_checkpoint(store, pack.id)["journal"]["steps"] > 0
     assert len(parts_of(store, pack.id)) > 1, "it is appended to"
     assert ended(store, LARGE) == undisturbed(*WORDS)
+    assert {count for count, _ in refills(store, LARGE)} == {None}
+
+
+@pytest.mark.parametrize("setting", ["always", "never"])
+def test_a_log_written_one_way_is_read_the_other_way(store, undisturbed, setting):
+    """As by an older version, or before and after the package was installed."""
+    other = {"always": "never", "never": "always"}[setting]
+    memory = (*LARGE, "replay_memory_minutes=0", "checkpoint_minutes=0.0001")
+    (pack,) = killed(store, (*memory, f"replay_memory_compressed={setting}"), 5).packs
+    header, _, _ = (store.pack_folder(pack.id) / parts_of(store, pack.id)[0]).read_bytes().partition(b"\n")
+    assert (b"packed" in header) is (setting == "always")
+    assert ended(store, (*LARGE, f"replay_memory_compressed={other}")) == undisturbed(*WORDS)
     assert {count for count, _ in refills(store, LARGE)} == {None}
 
 
@@ -155,8 +173,8 @@ class Sizes:
         really = bulk_log._Sink._put
 
         def put(sink, file, content):
-            self.now += content.nbytes / self.speed
-            self.left -= content.nbytes / self.speed
+            self.now += len(content) / self.speed
+            self.left -= len(content) / self.speed
             really(sink, file, content)
 
         monkeypatch.setattr(bulk_log._Sink, "_put", put)

@@ -1,0 +1,1 @@
+"""Campaigns: a prepared list of measurements and studies, for a borrowed GPU."""

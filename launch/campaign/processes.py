@@ -1,0 +1,89 @@
+"""How many processes on one GPU train packs of small_impala fastest, with NVIDIA's multi-process service and without.
+
+    python -m launch.campaign.processes --device cuda --counts 1,2,4,8 --out results
+
+Each process measures packs by `launch.bench --parts values`; their rates add up. Results are written after each number
+of processes, in the form of analysis/measured/speed.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from launch.campaign.machine import multi_process_service
+from plasticity_lab.process.exits import leave, status_of
+from plasticity_lab.records.files import write_json
+from plasticity_lab.records.provenance import provenance
+
+NETWORK = "small_impala"
+
+
+def _measured(options: argparse.Namespace) -> None:
+    rows = list[dict[str, Any]]()
+    for service in (True, False):
+        for count in map(int, options.counts.split(",")):
+            row = _one(options, count, service)
+            if row is not None:
+                rows.append(row)
+                comparison = {"part": "processes on a GPU", "name": f"packs of {NETWORK} by processes", "rows": rows}
+                write_json(options.out / "bench.json", {"provenance": provenance(), "comparisons": [comparison]})
+    if not rows:
+        raise SystemExit(1)
+
+
+def _one(options: argparse.Namespace, count: int, service: bool) -> dict[str, Any] | None:
+    """The summed rate of `count` processes at once; None if one failed, or if the service is missing."""
+    out = options.out / f"{'with' if service else 'without'}_{count}"
+    if not service:
+        return _together(options, count, out, service, _without_service())
+    with multi_process_service(options.device) as of:
+        own = of or {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+        return _together(options, count, out, service, {**os.environ, **own}) if own else None
+
+
+_VARIABLES = ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY")
+
+
+def _without_service() -> dict[str, str]:
+    """A process that finds no pipe of the service uses the GPU by itself."""
+    return {name: value for name, value in os.environ.items() if name not in _VARIABLES}
+
+
+def _together(
+    options: argparse.Namespace, count: int, out: Path, service: bool, env: Mapping[str, str]
+) -> dict[str, Any] | None:
+    quick = ["--quick"] if options.quick else ["--repeats", "1"]
+    words = [sys.executable, "-m", "launch.bench", "--device", options.device, "--parts", "values", *quick]
+    running = [
+        subprocess.Popen([*words, "--value-networks", NETWORK, "--out", str(out / str(at))], env=dict(env))
+        for at in range(count)
+    ]
+    if any([process.wait() for process in running]):
+        return None
+    rates = [_rate(out / str(at) / "bench.json") for at in range(count)]
+    name = f"{count} processes, {'with' if service else 'without'} the multi-process service"
+    return {"name": name, "facts": {"processes": count, "service": service}, "rate": sum(rates), "rates": rates}
+
+
+def _rate(path: Path) -> float:
+    """The best rate of a packed way in a result of the bench."""
+    rows = [row for of in json.loads(path.read_text())["comparisons"] for row in of["rows"]]
+    return max(row["rate"] for row in rows if row["name"].startswith("packed"))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m launch.campaign.processes", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--counts", default="1,2,4,8", help="numbers of processes")
+    parser.add_argument("--quick", action="store_true", help="eager and short; numbers mean little")
+    parser.add_argument("--out", type=Path, default=Path("bench_results"))
+    return parser
+
+
+if __name__ == "__main__":
+    leave(status_of(lambda: _measured(_parser().parse_args())))

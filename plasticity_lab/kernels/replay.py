@@ -1,0 +1,88 @@
+"""Our kernel for replay memories, on NumPy arrays. `plasticity_lab/replay` has the same in NumPy, bit for bit.
+
+Its arrays are contiguous. Legend: K runs, C blocks of 256 places, B requested steps, L rows of a ring, N environments.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from plasticity_lab.kernels import build, operators
+from plasticity_lab.kernels.through import prepare
+
+Array = NDArray[Any]
+Steps = NDArray[np.int64]
+PART = "replay"
+
+
+def expect() -> None:
+    """Memories of this process use the kernel from now on, if this machine can compile it; begins to compile it."""
+    if build.missing() is None:
+        prepare([PART])
+
+
+def is_used() -> bool:
+    """Whether this process uses kernels, and this one can be compiled and loaded."""
+    return operators.are_defined() and _is_loaded()
+
+
+@cache
+def _is_loaded() -> bool:
+    try:
+        build.load(PART)
+    except build.KernelsMissing:  # the same bits by NumPy
+        return False
+    return True
+
+
+def draw(keys: Sequence[int], values: Array, sums: Array, size: int) -> Steps:
+    """As `Priorities.draw`, with the uniform numbers of new host streams with these keys: places (K, B).
+
+    keys: K of `stream_key`. values (K, C, 256), sums (K, C).
+    """
+    words = np.array([(key & (2**64 - 1), key >> 64) for key in keys], np.uint64).view(np.int64)
+    places = np.empty((len(keys), size), np.int64)
+    _call("priorities_drawn", words, values, sums, places)
+    return places
+
+
+def put(places: Steps, priorities: Array, values: Array, sums: Array) -> None:
+    """As `Priorities.put`."""
+    _call("priorities_put", places, priorities, values, sums)
+
+
+def observations(frames: Array, first: Array, step: Steps, environment: Steps, stack: int, found: Array) -> None:
+    """As `Ring.observations`: frames (L, K, N, ...), first (L, K, N), step and environment (K, B).
+
+    found: (K, B, stack · frame), written.
+    """
+    bytes_of_frame = prod(frames.shape[3:]) * frames.itemsize
+    in_bytes = found.reshape(-1).view(np.uint8).reshape(*step.shape, stack * bytes_of_frame)
+    flat = frames.reshape(-1).view(np.uint8).reshape(*frames.shape[:3], bytes_of_frame)
+    _call("stacked", flat, first, step, environment, stack, in_bytes)
+
+
+def returns(
+    reward: Array, terminated: Array, life_lost: Array, life_ends: bool, step: Steps, environment: Steps,
+    gamma: NDArray[np.float64], n_step: int,
+) -> tuple[Array, Array, Steps]:  # fmt: skip
+    """As `NStep.of`: returns, discounts and following steps, (K, B) each."""
+    found = np.empty(step.shape, np.float32), np.empty(step.shape, np.float32), np.empty(step.shape, np.int64)
+    _call("returns", reward, terminated, life_lost, life_ends, step, environment, gamma, n_step, *found)
+    return found
+
+
+def _call(name: str, *arguments: Any) -> None:
+    """Calls an operator with arrays as tensors."""
+    given = [_tensor(each) if isinstance(each, np.ndarray) else each for each in arguments]
+    getattr(torch.ops.plasticity_lab, name)(*given)
+
+
+def _tensor(array: Array) -> torch.Tensor:
+    array = np.ascontiguousarray(array)
+    return torch.from_numpy(array if array.flags.writeable else array.copy())

@@ -1,0 +1,109 @@
+"""Batches through pinned memory: the same content as without, and no memory is written before it is copied.
+
+There is no GPU here: memory is ordinary, and marks are notes.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+import torch
+
+from plasticity_lab.agents.acting import memory as of_memory
+from plasticity_lab.agents.acting.crossing import SETS, Crossing
+from plasticity_lab.agents.acting.memory import Memory
+from plasticity_lab.agents.value.settings import ValueSettings
+from plasticity_lab.environments.environments import Environments
+from plasticity_lab.kernels import replay as kernel
+from tests.helpers.made_up_bodies import EMULATOR
+from tests.helpers.packs import CPU
+
+NOTES = list[str]()
+
+
+@dataclass
+class Noted:
+    """A mark that notes its calls, and its number."""
+
+    number: int = field(default_factory=lambda: sum(note == "made" for note in NOTES))
+
+    def __post_init__(self):
+        NOTES.append("made")
+
+    def record(self):
+        NOTES.append(f"recorded {self.number}")
+
+    def synchronize(self):
+        NOTES.append(f"waited for {self.number}")
+
+
+@pytest.fixture
+def crossing():
+    NOTES.clear()
+    return Crossing(CPU, lambda count: torch.empty(count, dtype=torch.uint8), Noted)
+
+
+def test_memory_is_used_in_turn_and_only_when_the_device_has_copied_it(crossing):
+    sent = []
+    for number in range(3 * SETS):
+        crossing.begin()
+        array = crossing.array("x", (2, 3), np.float32)
+        array[...] = number
+        sent.append(crossing.sent({"x": array, "y": np.arange(4)[::-1]}))
+        assert sent[-1]["x"].numpy().ctypes.data == array.ctypes.data, "an array of its own is not copied again"
+        assert sent[-1]["y"].tolist() == [3, 2, 1, 0]
+    order = [(number + 1) % SETS for number in range(3 * SETS)]
+    assert NOTES[SETS:] == [note for at in order for note in (f"waited for {at}", f"recorded {at}")]
+    assert [float(batch["x"][0, 0]) for batch in sent[-SETS:]] == [3 * SETS - 2, 3 * SETS - 1]
+    assert len({batch["x"].data_ptr() for batch in sent}) == SETS
+
+
+def test_memory_grows_with_its_entry(crossing):
+    for count in (4, 9, 2):
+        crossing.begin()
+        crossing.array("x", (count,), np.float64)[...] = count
+        assert crossing.sent({"x": crossing.array("x", (count,), np.float64)})["x"].tolist() == [count] * count
+
+
+@pytest.mark.parametrize("is_used", [False, True], ids=["numpy", "kernel"])
+@pytest.mark.parametrize("compressed", ["never", "always"])
+@pytest.mark.parametrize(("replay", "batch"), [("uniform", 8), ("prioritised", 8), ("prioritised", 5)])
+def test_a_batch_is_the_same_through_it(crossing, monkeypatch, is_used, compressed, replay, batch):
+    if is_used:
+        kernel.expect()
+    monkeypatch.setattr(kernel, "is_used", lambda: is_used)
+    agent = ValueSettings(replay=replay, batch=batch, environments=2, capacity=60, min_history=4, n_step=2)
+    memory = Memory(agent, [EMULATOR], [3, 4], agent.capacity, np.array([0.9, 0.8]), compressed)
+    environments, draw = Environments(EMULATOR, [3, 4], 2, 0), np.random.default_rng(0)
+    for step in range(50):
+        frame, first, action = (
+            EMULATOR.newest(environments.observations),
+            environments.first,
+            draw.integers(2, size=(2, 2)),
+        )
+        outcome = environments.step(action)
+        memory.add(
+            frame=frame, action=action, reward=outcome.rewards, terminated=outcome.terminated,
+            truncated=outcome.truncated, life_lost=outcome.life_lost, first=first,
+        )  # fmt: skip
+        if step > 20 and step % 5 == 0:
+            index = memory.drawn(step)
+            plain = memory.batch(index, CPU)
+            memory._pinned = crossing
+            through = memory.batch(index, CPU)
+            memory._pinned = None
+            assert plain.keys() == through.keys()
+            for name, value in plain.items():
+                assert torch.equal(value, through[name])
+                assert value.dtype == through[name].dtype
+
+
+def test_batches_for_a_gpu_go_through_it(monkeypatch):
+    """And only these: those of a CPU are the arrays that were drawn."""
+    made = []
+    monkeypatch.setattr(of_memory, "Crossing", lambda device: made.append(device) or "crossing")
+    memory = Memory(ValueSettings(capacity=40, min_history=4), [EMULATOR], [0], 40, np.array([0.9]))
+    assert memory._crossing(CPU) is None
+    monkeypatch.setattr(torch.Tensor, "to", lambda self, device: self)
+    assert memory._crossing(torch.device("cuda")) == "crossing" == memory._crossing(torch.device("cuda"))
+    assert made == [torch.device("cuda")]

@@ -1,0 +1,139 @@
+"""The entries of a campaign: the file, what is begun in which time, and the state that is carried along."""
+
+import pytest
+import yaml
+
+from launch.campaign import entry as entries
+from launch.campaign.campaign import LEAST_SECONDS, Asked, chosen, remaining
+from launch.campaign.entry import Entry, filled
+from launch.campaign.machine import workers_for
+from launch.campaign.prices import differing
+from launch.campaign.state import BEGUN, DONE, FAILED, LOST, PART, TRIES, State
+from plasticity_lab.errors import ConfigError, StoreError
+
+GOOD = {"name": "one", "question": "?", "minutes": 2, "from": "a limit", "commands": ["true"], "leaves": "nothing"}
+
+
+def written(path, *lines):
+    path.write_text(yaml.safe_dump(list(lines)), encoding="utf-8")
+    return path
+
+
+def entry(name, minutes=2.0, sweeps=(), **fields):
+    commands = () if sweeps else ("true",)
+    return Entry(name, "?", minutes, "nothing", source="a limit", commands=commands, sweeps=sweeps, **fields)
+
+
+def asked(found, minutes=14.0):
+    return Asked(found, minutes, "cpu", None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"minutes": 0}, "minutes is 0"),
+        ({"commands": ["true", 3]}, "must be one text"),
+        ({"commands": []}, "needs commands or sweeps"),
+        ({"from": ""}, "origin of its minutes"),
+        ({"needs": ["mnsit"]}, "mnsit, which is none of mnist"),
+        ({"minuets": 3}, "minuets; fields are"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(tmp_path, change, says):
+    assert entries.read(written(tmp_path / "good.yaml", GOOD))[0].minutes == 2
+    with pytest.raises(ConfigError, match=says):
+        entries.read(written(tmp_path / "plan.yaml", GOOD | change))
+
+
+@pytest.mark.parametrize("text", ["", "- question: ?\n", "entries: [", "- {name: one}\n"])
+def test_a_file_without_entries_is_named(tmp_path, text):
+    (tmp_path / "plan.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=r"plan\.yaml|cannot be read"):
+        entries.read(tmp_path / "plan.yaml")
+    with pytest.raises(ConfigError, match="one comes twice"):
+        entries.read(written(tmp_path / "plan.yaml", GOOD, GOOD))
+
+
+def test_every_minute_of_our_plan_has_an_origin_and_replay_memories_do_not_travel():
+    found = entries.read()
+    assert sum(each.minutes for each in found[:4]) <= 14, "the measurements come first, in one campaign"
+    for each in found:
+        assert each.source or each.plan
+        words = " ".join(each.sweeps)
+        assert each.whole or not any(agent in words for agent in ("sac", "games", "rainbow", "dqn")), each.name
+        assert not each.plan or [each.plan] == list(each.sweeps), "the plan is of the sweep that is trained"
+
+
+@pytest.mark.slow
+def test_the_minutes_of_studies_are_those_of_their_plans():
+    assert differing(entries.read()) == []
+
+
+def test_entries_are_begun_in_their_order_as_far_as_they_fit(tmp_path):
+    known = State(tmp_path / "state.json")
+    study = entry("study", 30.0, sweeps=("a=1",))
+    found = [entry("first", 3.0), entry("long", 9.0), entry("images", needs=("mnist",)), study, entry("last")]
+    said = chosen(asked(found), known, set(), 10.0)
+    assert [(each.name, why) for each, why in said] == [
+        ("first", ""), ("long", "needs 9.0 minutes, 7.0 are left"), ("images", "needs mnist"), ("study", ""),
+        ("last", "needs 2.0 minutes, 0.0 are left"),
+    ]  # fmt: skip
+    whole = entry("whole", 30.0, sweeps=("a=1",), whole=True)
+    assert chosen(asked([whole]), known, set(), 29.9)[0][1]
+    assert not chosen(asked([whole]), known, set(), 30.0)[0][1]
+    assert chosen(asked([study]), known, set(), 0.9 * LEAST_SECONDS / 60)[0][1], "too short for a checkpoint"
+
+
+def test_a_study_that_was_stopped_needs_the_rest_of_its_time(tmp_path):
+    known, study, limited = State(tmp_path / "state.json"), entry("study", 30.0, sweeps=("a=1",)), entry("limited")
+    known.set(study, status=PART, minutes=12.0)
+    known.set(limited, status=PART, minutes=1.5)
+    again = State.of(known.path)
+    assert (remaining(study, again), remaining(limited, again)) == (18.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "open_"),
+    [
+        ({"status": DONE}, False),
+        ({"status": PART}, True),
+        ({"status": FAILED, "tries": TRIES - 1}, True),
+        ({"status": FAILED, "tries": TRIES}, False),
+        ({"status": BEGUN, "lost": LOST - 1}, True),
+        ({"status": BEGUN, "lost": LOST}, False),
+    ],
+)
+def test_an_entry_is_open_until_it_is_done_or_failed_too_often(tmp_path, changes, open_):
+    known, one = State(tmp_path / "state.json"), entry("one")
+    known.set(one, **changes)
+    again = State.of(known.path)
+    assert again.is_open(one) is open_
+    assert again.is_open(Entry("one", "?", 2.0, "nothing", commands=("false",))), "other commands: another entry"
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"entries": {"one": {"at": 1, "odd": 2}}, "campaigns": []}', "[]"])
+def test_a_file_that_is_no_state_is_left_alone(tmp_path, content):
+    path = tmp_path / "state.json"
+    path.write_text(content)
+    with pytest.raises(StoreError, match="no state of a campaign"):
+        State.of(path)
+    assert path.read_text() == content
+
+
+def test_the_words_of_commands_and_sweeps():
+    values = {"python": "py", "device": "cuda", "out": "/o p", "store": "/s", "data": "/d"}
+    both = Entry("both", "?", 1, "", commands=("{python} -m x --out {out}/a 'b c'",), sweeps=("seed=0,1 'a=b c'",))
+    assert filled(both, 0, values, 4) == ["py", "-m", "x", "--out", "/o p/a", "b c"]
+    assert filled(both, 1, values, 4) == [
+        "py", "-m", "plasticity_lab.main", "seed=0,1", "a=b c", "device=cuda", "store=/s", "launch.workers=4",
+        "data=/d", "checkpoint_minutes=1",
+    ]  # fmt: skip
+    assert "data=" not in " ".join(filled(both, 1, values | {"data": ""}, 4))
+
+
+@pytest.mark.parametrize(
+    ("device", "memory_gb", "pack_gb", "cores", "workers"),
+    [("cpu", None, 1.0, 6, 6), ("cuda", 139.0, 0.1, 16, 8), ("cuda", 139.0, 40.0, 16, 3), ("cuda", 10.0, 40.0, 16, 1)],
+)
+def test_workers_fill_the_gpus_memory_and_the_cores(device, memory_gb, pack_gb, cores, workers):
+    assert workers_for(entry("one", memory_gb=pack_gb), device, memory_gb, cores) == workers
