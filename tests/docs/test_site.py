@@ -14,10 +14,12 @@ from analysis.__main__ import COMMANDS as ANALYSIS
 from plasticity_lab.component import load, parameters
 from plasticity_lab.outside import PLACES
 from tests.docs.pages import ROOT
+from tests.helpers.preset_sources import WITHOUT_EFFECT
 
 pytest.importorskip("mkdocs")
 
 CONF = ROOT / "conf"
+WITHOUT_SOURCE = (ROOT / "tests/conf/sources/without_source.csv").read_text(encoding="utf-8")
 GROUPS = sorted(
     {path.parent.relative_to(CONF).as_posix() for path in CONF.rglob("*.yaml")} - {".", "experiment/shared"}
 )
@@ -81,8 +83,11 @@ def test_the_page_of_a_group_has_its_options_and_settings_and_no_others(group, s
         target = content.pop("_target_", None)
         settings = set(parameters(load(target))) if target else set()
         assert set(shown) == settings | set(content), name
+        if group in ("agent", "benchmark") and f"\n{group}/{name}," not in WITHOUT_SOURCE:
+            cited = [row[5] for row in rows[name] if len(row) == 6]
+            assert sum(map(bool, cited)) >= len(settings & set(content)) - len(WITHOUT_EFFECT), f"{name} lacks sources"
         for key in settings:
-            _, kind, default, _, meaning = shown[key]
+            _, kind, default, _, meaning = shown[key][:5]
             assert kind, f"{name}.{key} has no type"
             assert meaning, f"{name}.{key} has no meaning: write a comment beside it in conf/{group}/{name}.yaml"
             if isinstance(content.get(key), bool | int | float):
