@@ -57,7 +57,10 @@ def makers() -> dict[Path, Callable[[], bytes]]:
     return found
 
 
-READ_BY_PAGES = {MEASURED / "early_warning/tasks.csv", MEASURED / "mujoco_cycle_reduced/humanoid_variants.csv"}
+READ_BY_PAGES = {
+    MEASURED / "early_warning/tasks.csv",
+    *((MEASURED / "mujoco_cycle_reduced") / f"humanoid_{name}.csv" for name in ("variants", "rollouts")),
+}
 """Values of runs, with the pages about them in docs/pages/reproduction."""
 
 
