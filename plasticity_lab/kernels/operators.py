@@ -82,6 +82,9 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
     "replay": {
         "priorities_drawn(Tensor keys, Tensor values, Tensor sums, Tensor(a!) places) -> ()": ANY_LAYOUT,
         "priorities_put(Tensor places, Tensor priorities, Tensor(a!) values, Tensor(b!) sums) -> ()": ANY_LAYOUT,
+        "uniform_drawn(Tensor keys, Tensor first, Tensor terminated, Tensor truncated, Tensor life_lost, "
+        "bool life_ends, int oldest, int end, int n_step, int stack, Tensor(a!) numbers, Tensor(b!) usable)"
+        " -> ()": ANY_LAYOUT,
         "stacked(Tensor frames, Tensor first, Tensor steps, Tensor environments, int stack, Tensor(a!) to)"
         " -> ()": ANY_LAYOUT,
         "returns(Tensor rewards, Tensor terminated, Tensor life_lost, bool life_ends, Tensor steps, "

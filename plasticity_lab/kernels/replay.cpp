@@ -27,17 +27,24 @@ const T* in(const Tensor& x, ScalarType type) {
 
 const int64_t* whole(const Tensor& x) { return in<int64_t>(x, ScalarType::Long); }
 
-// Uniform numbers in [0, 1) as numpy.random.Philox gives them to a new generator: Philox-4×64-10 from counter 1 on.
+// Words 4n to 4n + 3 of a new generator of numpy.random.Philox: Philox-4×64-10, from counter 1 on.
+void philox(const int64_t* key, long n, uint64_t* c) {
+  c[0] = n + 1, c[1] = c[2] = c[3] = 0;
+  uint64_t k0 = key[0], k1 = key[1];
+  for (int round = 0; round < 10; round++) {
+    const auto p0 = static_cast<unsigned __int128>(c[0]) * 0xD2E7470EE14C6C93u;
+    const auto p1 = static_cast<unsigned __int128>(c[2]) * 0xCA5A826395121157u;
+    const uint64_t one = static_cast<uint64_t>(p1 >> 64) ^ c[1] ^ k0, other = static_cast<uint64_t>(p0 >> 64) ^ c[3] ^ k1;
+    c[0] = one, c[1] = static_cast<uint64_t>(p1), c[2] = other, c[3] = static_cast<uint64_t>(p0);
+    k0 += 0x9E3779B97F4A7C15u, k1 += 0xBB67AE8584CAA73Bu;
+  }
+}
+
+// Uniform numbers in [0, 1) of a new generator.
 void uniforms(const int64_t* key, long count, double* to) {
   for (long n = 0; n < count; n += 4) {
-    uint64_t c[4] = {static_cast<uint64_t>(n / 4 + 1), 0, 0, 0}, k0 = key[0], k1 = key[1];
-    for (int round = 0; round < 10; round++) {
-      const auto p0 = static_cast<unsigned __int128>(c[0]) * 0xD2E7470EE14C6C93u;
-      const auto p1 = static_cast<unsigned __int128>(c[2]) * 0xCA5A826395121157u;
-      const uint64_t one = static_cast<uint64_t>(p1 >> 64) ^ c[1] ^ k0, other = static_cast<uint64_t>(p0 >> 64) ^ c[3] ^ k1;
-      c[0] = one, c[1] = static_cast<uint64_t>(p1), c[2] = other, c[3] = static_cast<uint64_t>(p0);
-      k0 += 0x9E3779B97F4A7C15u, k1 += 0xBB67AE8584CAA73Bu;
-    }
+    uint64_t c[4];
+    philox(key, n / 4, c);
     for (long i = 0; i < std::min(4L, count - n); i++) to[n + i] = static_cast<double>(c[i] >> 11) * 0x1p-53;
   }
 }
@@ -79,6 +86,26 @@ void search(const Search* some) {
       not_above[j] += !(sums[j] > some[j].point);
     }
   for (long j = 0; j < COUNT; j++) found(some[j], not_above[j]);
+}
+
+// Whole numbers below a limit, as NumPy's Generator.integers gives them for limits of at most 32 bits: Lemire's method, with both
+// halves of each word.
+void integers(const int64_t* key, uint32_t limit, long count, std::vector<uint64_t>& words, int64_t* to) {
+  long next = 0;
+  const auto half = [&] {
+    if (next % 8 == 0) {
+      if (next / 2 + 4 > static_cast<long>(words.size())) words.resize(2 * words.size() + 4);
+      philox(key, next / 8, &words[next / 2]);
+    }
+    const uint64_t word = words[next / 2];
+    return static_cast<uint32_t>(next++ % 2 ? word >> 32 : word);
+  };
+  for (long i = 0; i < count; i++) {
+    uint64_t found = static_cast<uint64_t>(half()) * limit;
+    if (static_cast<uint32_t>(found) < limit)
+      for (const uint32_t least = (0u - limit) % limit; static_cast<uint32_t>(found) < least;) found = static_cast<uint64_t>(half()) * limit;
+    to[i] = found >> 32;
+  }
 }
 
 // The places of one draw of each run. keys (K, 2); values (K, C, BLOCK); sums (K, C); places (K, B), written.
@@ -182,6 +209,46 @@ void stacked(const Tensor& frames, const Tensor& first, const Tensor& steps, con
   }
 }
 
+// Whether a ring has all that the return from a step needs: `NStep.usable`, for one step.
+struct Usable {
+  const Rows rows;
+  const bool *first, *terminated, *truncated, *lost;
+  const bool life_ends;
+  const int64_t oldest, end, n_step, stack;
+
+  bool operator()(int64_t step, long run, int64_t environment) const {
+    if (step < oldest || step >= end) return false;
+    for (long back = 0; back + 1 < stack && !first[rows.at(step - back, run, environment)]; back++)
+      if (step - back - 1 < oldest) return false;
+    for (int64_t at = step; at < step + n_step; at++) {
+      if (at >= end) return false;
+      const long here = rows.at(at, run, environment);
+      if (terminated[here] || (life_ends && lost[here])) return true;
+      if (truncated[here] || at + 1 >= end || first[rows.at(at + 1, run, environment)]) return false;
+    }
+    return true;
+  }
+};
+
+// A uniform draw of each run, and whether its steps are usable. numbers, usable (K, B), written: the numbers count all environments
+// of the oldest step first.
+void uniform_drawn(const Tensor& keys, const Tensor& first, const Tensor& terminated, const Tensor& truncated, const Tensor& life_lost,
+                   bool life_ends, int64_t oldest, int64_t end, int64_t n_step, int64_t stack, const Tensor& numbers, const Tensor& usable) {
+  const Rows rows(first);
+  const long size = numbers.size(1);
+  const auto flags = [](const Tensor& x) { return in<bool>(x, ScalarType::Bool); };
+  const Usable is_usable{rows, flags(first), flags(terminated), flags(truncated), flags(life_lost), life_ends, oldest, end, n_step, stack};
+  const int64_t* key = whole(keys);
+  int64_t* number = out<int64_t>(numbers, ScalarType::Long);
+  bool* found = out<bool>(usable, ScalarType::Bool);
+  std::vector<uint64_t> words(size / 2 + 8);
+  for (long run = 0; run < rows.runs; run++) {
+    integers(key + 2 * run, (end - oldest) * rows.environments, size, words, number + run * size);
+    for (long n = run * size; n < (run + 1) * size; n++)
+      found[n] = is_usable(oldest + number[n] / rows.environments, run, number[n] % rows.environments);
+  }
+}
+
 // n-step returns of usable steps. rewards and ends, whether a return ends with a step, (L, K, N); gamma (K); the others (K, B).
 void returns(const Tensor& rewards, const Tensor& terminated, const Tensor& life_lost, bool life_ends, const Tensor& steps,
              const Tensor& environments, const Tensor& gammas, int64_t n_step, const Tensor& sums, const Tensor& discounts,
@@ -214,6 +281,7 @@ void returns(const Tensor& rewards, const Tensor& terminated, const Tensor& life
 STABLE_TORCH_LIBRARY_IMPL(plasticity_lab, CPU, library) {
   library.impl("priorities_drawn", TORCH_BOX(&priorities_drawn));
   library.impl("priorities_put", TORCH_BOX(&priorities_put));
+  library.impl("uniform_drawn", TORCH_BOX(&uniform_drawn));
   library.impl("stacked", TORCH_BOX(&stacked));
   library.impl("returns", TORCH_BOX(&returns));
 }

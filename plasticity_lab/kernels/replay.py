@@ -45,10 +45,23 @@ def draw(keys: Sequence[int], values: Array, sums: Array, size: int) -> Steps:
 
     keys: K of `stream_key`. values (K, C, 256), sums (K, C).
     """
-    words = np.array([(key & (2**64 - 1), key >> 64) for key in keys], np.uint64).view(np.int64)
     places = np.empty((len(keys), size), np.int64)
-    _call("priorities_drawn", words, values, sums, places)
+    _call("priorities_drawn", _words(keys), values, sums, places)
     return places
+
+
+def draw_uniformly(
+    keys: Sequence[int], first: Array, terminated: Array, truncated: Array, life_lost: Array, life_ends: bool,
+    oldest: int, end: int, n_step: int, stack: int, size: int,
+) -> tuple[Steps, NDArray[np.bool_]]:  # fmt: skip
+    """The numbers of `Generator.integers` of new host streams with these keys, and `NStep.usable` of them: (K, B) each.
+
+    The flags (L, K, N) are the ring's. Numbers are below the steps that it holds, which must fit into 32 bits.
+    """
+    found = np.empty((len(keys), size), np.int64), np.empty((len(keys), size), np.bool_)
+    flags = first, terminated, truncated, life_lost
+    _call("uniform_drawn", _words(keys), *flags, life_ends, oldest, end, n_step, stack, *found)
+    return found
 
 
 def put(places: Steps, priorities: Array, values: Array, sums: Array) -> None:
@@ -75,6 +88,11 @@ def returns(
     found = np.empty(step.shape, np.float32), np.empty(step.shape, np.float32), np.empty(step.shape, np.int64)
     _call("returns", reward, terminated, life_lost, life_ends, step, environment, gamma, n_step, *found)
     return found
+
+
+def _words(keys: Sequence[int]) -> Array:
+    """Keys of 128 bits as (K, 2)."""
+    return np.array([(key & (2**64 - 1), key >> 64) for key in keys], np.uint64).view(np.int64)
 
 
 def _call(name: str, *arguments: Any) -> None:

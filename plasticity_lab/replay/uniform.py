@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.kernels import replay as kernel
+from plasticity_lab.randomness.host import host_stream, stream_key
 from plasticity_lab.replay.n_step import NStep
 from plasticity_lab.replay.ring import EmptyMemory, Index, Ring
 
@@ -44,22 +45,56 @@ def drawn(ring: Ring, n_step: NStep, seeds: Sequence[int], size: int, *position:
     """
     if ring.empty:
         raise EmptyMemory("The memory holds no step that could be learned from.")
-    streams = [host_stream(seed, purpose, *position) for seed in seeds]
-    there, found = ring.held * ring.environments, np.zeros((len(seeds), size), np.bool_)
-    numbers = np.zeros(found.shape, np.int64)
-    for _ in range(TRIES):
-        for run in np.flatnonzero(~found.all(axis=1)):
-            numbers[run] = np.where(found[run], numbers[run], streams[run].integers(there, size=size))
-        found = n_step.usable(ring, _named(ring, numbers))
+    there = ring.held * ring.environments
+    streams, numbers, found = _first_try(ring, n_step, seeds, size, purpose, *position)
+    for _ in range(TRIES - 1):
         if found.all():
             return _named(ring, numbers)
+        for run in np.flatnonzero(~found.all(axis=1)):
+            numbers[run] = np.where(found[run], numbers[run], streams(run).integers(there, size=size))
+        found = n_step.usable(ring, _named(ring, numbers))
+    if found.all():
+        return _named(ring, numbers)
     usable = n_step.usable(ring, _named(ring, np.broadcast_to(np.arange(there), (len(seeds), there))))
     for run in np.flatnonzero(~found.all(axis=1)):
         among = np.flatnonzero(usable[run])
         if not len(among):
             raise EmptyMemory("The memory holds no step of a run that could be learned from.")
-        numbers[run] = np.where(found[run], numbers[run], among[streams[run].integers(len(among), size=size)])
+        numbers[run] = np.where(found[run], numbers[run], among[streams(run).integers(len(among), size=size)])
     return _named(ring, numbers)
+
+
+Streams = Callable[[int], np.random.Generator]
+"""Run → its stream, after its first numbers."""
+
+
+def _first_try(
+    ring: Ring, n_step: NStep, seeds: Sequence[int], size: int, purpose: str, *position: int
+) -> tuple[Streams, NDArray[np.int64], NDArray[np.bool_]]:
+    """The first numbers of each run's stream, and whether these steps are usable, (K, B) each.
+
+    Our kernel computes them without a generator; then a run has one only if it needs further numbers.
+    """
+    there = ring.held * ring.environments
+
+    made: dict[int, np.random.Generator] = {}
+
+    def stream(run: int) -> np.random.Generator:
+        if run not in made:
+            made[run] = host_stream(seeds[run], purpose, *position)
+        return made[run]
+
+    if kernel.is_used() and there < 2**32:
+        keys, flags = [stream_key(seed, purpose, *position) for seed in seeds], ring.arrays
+        numbers, found = kernel.draw_uniformly(
+            keys, flags["first"], flags["terminated"], flags["truncated"], flags["life_lost"],
+            n_step.life_loss_is_terminal, ring.oldest, ring.end, n_step.n, ring.body.stack, size,
+        )  # fmt: skip
+        for run in np.flatnonzero(~found.all(axis=1)):
+            stream(run).integers(there, size=size)
+        return stream, numbers, found
+    numbers = np.stack([stream(run).integers(there, size=size) for run in range(len(seeds))])
+    return stream, numbers, n_step.usable(ring, _named(ring, numbers))
 
 
 def _named(ring: Ring, numbers: NDArray[np.int64]) -> Index:

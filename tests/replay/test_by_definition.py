@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from plasticity_lab.kernels import replay as kernel
+from plasticity_lab.randomness.host import host_stream, stream_key
 from plasticity_lab.replay.n_step import NStep
 from plasticity_lab.replay.prioritised import BLOCK, Priorities, Prioritised
-from plasticity_lab.replay.ring import Ring
-from plasticity_lab.replay.uniform import batch_of
+from plasticity_lab.replay.ring import EmptyMemory, Index, Ring
+from plasticity_lab.replay.uniform import TRIES, batch_of, drawn
 from tests.helpers.made_up_bodies import EMULATOR
 from tests.helpers.plain_replay import Kept, PlainMemory
+from tests.helpers.replays import drawn_at_random
 
 CASES, SIZE, GAMMA = 200, 6, np.array([0.9, 0.5])
 """Cases of each way."""
@@ -95,6 +97,73 @@ def test_both_ways_have_the_same_bits(monkeypatch):
             found.append(both)
         for one, other in zip(*found, strict=True):
             assert (one == other).all()
+
+
+def test_uniform_draws_have_the_same_bits_both_ways(monkeypatch):
+    """Rings of few and of many usable steps: some draws are repeated, and in some rings all usable steps are listed."""
+    kernel.expect()
+    empty = retried = 0
+    for case in range(200):
+        rng = np.random.default_rng(case)
+        runs, environments, rows = (int(rng.integers(1, most)) for most in (4, 3, 40))
+        ring = Ring(replace(EMULATOR, stack=int(rng.choice([1, 3]))), runs, environments, rows * environments)
+        n_step, ended = NStep(int(rng.integers(1, 5)), bool(rng.integers(2))), np.ones((runs, environments), bool)
+        for _ in range(int(rng.integers(1, 2 * rows + 2))):
+            ended = drawn_at_random(ring, rng, ended)
+        size, found = int(rng.integers(1, 33)), []
+        for is_used in (False, True):
+            monkeypatch.setattr(kernel, "is_used", lambda used=is_used: used)
+            try:
+                found.append(drawn(ring, n_step, range(5, 5 + runs), size, case))
+            except EmptyMemory:
+                found.append(None)
+        if found[0] is None:
+            assert found[1] is None
+            empty += 1
+            continue
+        assert all((one == other).all() for one, other in zip(*found, strict=True))
+        for run in range(runs):
+            numbers, tries = _drawn_plainly(ring, n_step, run, host_stream(5 + run, "replay", case), size)
+            assert numbers == [(t - ring.oldest) * environments + n for t, n in _pairs(found[0], run)]
+            retried += tries > 1
+    assert empty > 10
+    assert retried > 50
+
+
+def _pairs(index, run):
+    return list(zip(index.step[run].tolist(), index.environment[run].tolist(), strict=True))
+
+
+def _drawn_plainly(ring, n_step, run, stream, size):
+    """Each try draws anew for all examples, and counts for those without a usable step; then all usable ones are
+    listed. Returns the numbers, and the number of tries.
+    """
+    there = ring.held * ring.environments
+    steps, environments = np.divmod(np.arange(there), ring.environments)
+    shape = (ring.runs, there)
+    every = Index(np.broadcast_to(ring.oldest + steps, shape), np.broadcast_to(environments, shape))
+    usable = n_step.usable(ring, every)[run].tolist()
+    numbers = stream.integers(there, size=size).tolist()
+    for tries in range(1, TRIES):
+        if all(usable[number] for number in numbers):
+            return numbers, tries
+        again = stream.integers(there, size=size).tolist()
+        numbers = [number if usable[number] else other for number, other in zip(numbers, again, strict=True)]
+    if not all(usable[number] for number in numbers):
+        among = [number for number in range(there) if usable[number]]
+        listed = [among[at] for at in stream.integers(len(among), size=size).tolist()]
+        numbers = [number if usable[number] else other for number, other in zip(numbers, listed, strict=True)]
+    return numbers, TRIES
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 1000, 2**31 + 1, 2**32 - 1])
+def test_whole_numbers_are_those_of_numpys_generator(limit):
+    """Where half of all numbers are refused, too."""
+    kernel.expect()
+    keys, none = [stream_key(seed, "a test") for seed in range(3)], np.zeros((1, 3, 1), np.bool_)
+    numbers, _ = kernel.draw_uniformly(keys, none, none, none, none, False, 0, limit, 1, 1, 501)
+    wanted = [host_stream(seed, "a test").integers(limit, size=501) for seed in range(3)]
+    assert (numbers == np.stack(wanted)).all()
 
 
 def test_a_point_beyond_the_last_sum_gives_the_last_place_with_a_priority(way, monkeypatch):
