@@ -50,13 +50,13 @@ def drawn(ring: Ring, n_step: NStep, seeds: Sequence[int], size: int, *position:
     for _ in range(TRIES - 1):
         if found.all():
             return _named(ring, numbers)
-        for run in np.flatnonzero(~found.all(axis=1)):
+        for run in np.flatnonzero(~found.all(axis=1)).tolist():
             numbers[run] = np.where(found[run], numbers[run], streams(run).integers(there, size=size))
         found = n_step.usable(ring, _named(ring, numbers))
     if found.all():
         return _named(ring, numbers)
     usable = n_step.usable(ring, _named(ring, np.broadcast_to(np.arange(there), (len(seeds), there))))
-    for run in np.flatnonzero(~found.all(axis=1)):
+    for run in np.flatnonzero(~found.all(axis=1)).tolist():
         among = np.flatnonzero(usable[run])
         if not len(among):
             raise EmptyMemory("The memory holds no step of a run that could be learned from.")
@@ -90,7 +90,7 @@ def _first_try(
             keys, flags["first"], flags["terminated"], flags["truncated"], flags["life_lost"],
             n_step.life_loss_is_terminal, ring.oldest, ring.end, n_step.n, ring.body.stack, size,
         )  # fmt: skip
-        for run in np.flatnonzero(~found.all(axis=1)):
+        for run in np.flatnonzero(~found.all(axis=1)).tolist():
             stream(run).integers(there, size=size)
         return stream, numbers, found
     numbers = np.stack([stream(run).integers(there, size=size) for run in range(len(seeds))])
