@@ -1,5 +1,6 @@
 """The pages of the options: each group of conf/ with its options, and each option with its settings."""
 
+import re
 from typing import Any
 
 import yaml
@@ -13,6 +14,8 @@ from docs.generate.settings import Setting, settings_of
 from launch.runs.groups import AUTO, EXTRAS, Extras
 from plasticity_lab.component import load
 
+LINK = re.compile(r"(\[[^\]]*\]\([^)]*\))")
+BREAK = re.compile(r"(?<=\w)(\.(?=\w)|\\_(?=\w)|[a-z](?=[A-Z]))")
 ABOUT = {
     "activation": "activations.md",
     "assay": "assays.md",
@@ -94,8 +97,16 @@ def _option(option: OptionFile, others: list[OptionFile], here: str) -> str:
 def _settings(option: OptionFile, settings: list[Setting], here: str) -> str:
     """The table of an option's settings; with their sources, if its group has them."""
     cited = sources.of_settings(option.group, option.name)
-    rows = [row(each, here) + ([plain(cited.get(each.name, ""), here)] if cited else []) for each in settings]
+    rows = [
+        row(each, here) + ([_breaking(plain(cited.get(each.name, ""), here))] if cited else []) for each in settings
+    ]
     return table((*SETTINGS, "source") if cited else SETTINGS, rows)
+
+
+def _breaking(text: str) -> str:
+    """Long names may be broken behind a dot or an underscore, and before a capital letter; links stay as they are."""
+    parts = LINK.split(text)
+    return "".join(part if part.startswith("[") else BREAK.sub(r"\1<wbr>", part) for part in parts)
 
 
 def _of_extras(group: str) -> dict[str, str]:

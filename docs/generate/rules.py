@@ -1,15 +1,19 @@
 """The pages of groups whose options name no class, and of the settings that belong to no group."""
 
+import dataclasses
+import typing
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from docs.generate.conf_files import CONF, comments_of, option_files
+from docs.generate.definitions import defined_by
 from docs.generate.markdown import block, plain, table
 from docs.generate.models import keys_of
 from docs.generate.options_table import FOLDER, SETTINGS, address, default_of, keys, row, summary
-from docs.generate.settings import Setting, shown
+from docs.generate.settings import Setting, kind_of, shown
+from launch.launchers.slurm.parameters import PackedSlurmConf
 from launch.runs.groups import RULES as MODELS
 from launch.runs.settings import Numbers
 from plasticity_lab.records.settings import LaunchSettings, Settings, TrackingSettings
@@ -38,6 +42,9 @@ def _rule(group: str) -> str:
         comments = {key: text for option in options for key, text in option.comments.items()}
         found = keys_of(KEYS[group], comments if group == "tracking" else None)
         parts += ["Keys of its files:", table(("key", *SETTINGS[1:]), [row(each, here) for each in found])]
+    if group == "hydra/launcher":
+        parts += ["Keys of its files, in a command `hydra.launcher.KEY=value`; those without a meaning are submitit's:"]
+        parts += [table(("key", *SETTINGS[1:]), [row(each, here) for each in _of_slurm()])]
     rows = [[f"[{option.name}](#{option.name})", summary(option, here)] for option in options]
     parts.append(table(("option", "in a line"), rows))
     for option in options:
@@ -47,6 +54,19 @@ def _rule(group: str) -> str:
         elif option.content:
             parts.append(keys(option.content, option.comments, here, "key"))
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _of_slurm() -> list[Setting]:
+    """The parameters of jobs on Slurm."""
+    fields, hints = dataclasses.fields(PackedSlurmConf), typing.get_type_hints(PackedSlurmConf)
+    ours = defined_by(PackedSlurmConf, [each.name for each in fields])
+    found = []
+    for each in fields:
+        factory = each.default_factory
+        value = factory() if factory is not dataclasses.MISSING else each.default
+        if not each.name.startswith("_"):
+            found.append(Setting(each.name, kind_of(hints[each.name]), shown(value), "", ours.get(each.name, "")))
+    return found
 
 
 def _of_commands() -> str:
