@@ -2,8 +2,10 @@
 
 import pytest
 import torch
+from torch._inductor.cpu_vec_isa import VecISA
 
 from plasticity_lab.kernels import one_library
+from plasticity_lab.kernels.instructions import try_flags_alone
 from plasticity_lab.kernels.one_library import divided, loaded, source_of
 from tests.helpers.packs import needs_compiler
 
@@ -27,6 +29,8 @@ KERNELS = [(["const float*", "float*", "int64_t"], HALVE), (["float*", "int64_t"
 @needs_compiler
 def test_kernels_with_the_same_names_inside_are_called_each_by_itself(monkeypatch, tmp_path):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(VecISA, "check_build", None)
+    try_flags_alone()
     halve, add = loaded(KERNELS)
     x, out = torch.tensor([1.0, 2.0, 4.0]), torch.zeros(3)
     halve(x, out, 3)
@@ -38,7 +42,7 @@ def test_kernels_with_the_same_names_inside_are_called_each_by_itself(monkeypatc
         add(x)
     with pytest.raises(RuntimeError, match="whole number"):
         add(x, None)
-    assert len(list(tmp_path.rglob("*.main.so"))) == 1
+    assert len(list(tmp_path.rglob("*.so"))) == 1
 
 
 def test_a_large_graph_has_several_libraries(monkeypatch):
