@@ -153,8 +153,10 @@ class _Campaign:
                 )
             at += status == 0
             self.known.set(entry, at=at)
-        ended = self._ended(entry, status)
-        orderly = ended == state.DONE or (status == running.STOPPED and (entry.resumes or self.stop()))
+        if status == running.STOPPED and not entry.sweeps and not self.stop():
+            at += 1  # a measurement at its limit leaves the comparisons that were complete
+        ended = state.FAILED if status not in (0, running.STOPPED) else state.DONE if at == entry.parts else state.PART
+        orderly = ended == state.DONE or (ended == state.PART and (not entry.whole or self.stop()))
         minutes = before.minutes + (time.monotonic() - begun) / 60
         tries = before.tries + (not orderly)
         whole = {"status": ended, "at": at, "tries": tries, "lost": before.lost, "minutes": minutes}
@@ -165,14 +167,6 @@ class _Campaign:
             self._export()
         say(f"{entry.name}: {ended} after {minutes:.1f} minutes; its output: {out / 'log.txt'}")
         return ended
-
-    def _ended(self, entry: Entry, status: int | str) -> str:
-        if status == 0:
-            return state.DONE
-        if status != running.STOPPED:
-            return state.FAILED
-        # A measurement at its limit leaves the comparisons that were complete: more time would change nothing.
-        return state.DONE if not entry.sweeps and time.monotonic() < self.until and not self.stop() else state.PART
 
     def _values(self, out: Path) -> dict[str, str]:
         out.mkdir(parents=True, exist_ok=True)

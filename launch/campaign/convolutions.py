@@ -40,7 +40,10 @@ def _measured(options: argparse.Namespace) -> None:
                 facts = {"layer": layer, "width": options.width, "gradient": of}
                 rows.append({"name": f"{way}: gradient of {of}", "facts": facts, "seconds": seconds})
     comparison = {"part": "convolutions", "name": "gradients of convolutions alone", "rows": rows}
-    write_json(options.out / "bench.json", {"provenance": provenance(), "comparisons": [comparison]})
+    write_json(
+        options.out / "bench.json",
+        {"provenance": {**provenance(), "torch": torch.__version__}, "comparisons": [comparison]},
+    )
 
 
 def _packed(options: argparse.Namespace, channels: int, side: int, outputs: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from launch.campaign.machine import multi_process_service
 from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.files import write_json
@@ -31,7 +33,10 @@ def _measured(options: argparse.Namespace) -> None:
             if row is not None:
                 rows.append(row)
                 comparison = {"part": "processes on a GPU", "name": f"packs of {NETWORK} by processes", "rows": rows}
-                write_json(options.out / "bench.json", {"provenance": provenance(), "comparisons": [comparison]})
+                write_json(
+                    options.out / "bench.json",
+                    {"provenance": {**provenance(), "torch": torch.__version__}, "comparisons": [comparison]},
+                )
     if not rows:
         raise SystemExit(1)
 

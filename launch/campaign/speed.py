@@ -10,6 +10,8 @@ from launch.campaign.machine import busy_share
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.files import write_json
 
+PROVENANCE = ("cpu", "device", "torch", "commit", "dirty", "start", "load")
+"""The facts that are kept; the name of the machine is not among them."""
 MEASURED = Path(__file__).parents[2] / "analysis" / "measured" / "speed"
 
 
@@ -32,10 +34,11 @@ def collected(out: Path, to: Path, machine: str, entry: Entry) -> list[Path]:
         if not content.get("comparisons"):
             continue
         share, samples = busy_share(out / samples_of(part))
+        kept = {name: value for name, value in content.get("provenance", {}).items() if name in PROVENANCE}
         made = {"machine": machine, "command": _without_out(words), "busy": {"share": share, "samples": samples}}
         to.mkdir(parents=True, exist_ok=True)
         written.append(to / f"{'_'.join([_file(machine), entry.name, *filter(None, [place])])}.json")
-        write_json(written[-1], made | content)
+        write_json(written[-1], made | content | {"provenance": kept})
     return written
 
 

@@ -41,19 +41,21 @@ def states(tmp_path):
 
 
 def test_a_campaign_prints_its_plan_runs_what_fits_and_the_next_goes_on(tmp_path, capfd):
-    words = planned(
-        tmp_path, one=[WRITES + "a", WRITES + "b"], wrong=["{python} -c 'raise SystemExit(3)'"], slow=[WAITS]
-    )
+    fails, ab = ["{python} -c 'raise SystemExit(3)'"], [WRITES + "a", WRITES + "b"]
+    words = planned(tmp_path, one=ab, wrong=fails, slow=[WAITS])
     assert main([*words, "--minutes", "0.5", "--dry-run"]) == 0
     assert not (tmp_path / "campaign").exists()
     printed = capfd.readouterr().out
     assert "0.1 of 0.5 minutes are planned" in printed
     assert "0 of 3 entries are done" in printed
     assert main([*words, "--minutes", "0.5"]) == 1, "an entry failed"
-    assert states(tmp_path) == {"one": ("done", 2), "wrong": ("failed", 0), "slow": ("done", 0)}
+    assert states(tmp_path) == {"one": ("done", 2), "wrong": ("failed", 0), "slow": ("done", 1)}
     assert (tmp_path / "campaign/results/one/said").read_text() == "ab"
-    for _ in range(2):
-        main([*words, "--minutes", "0.5"])
+    planned(tmp_path, one=ab, wrong=fails, slow=[WAITS, WAITS])
+    main([*words, "--minutes", "0.5"])
+    assert states(tmp_path)["slow"] == ("partly done", 1), "the limit ended the first command"
+    main([*words, "--minutes", "0.5"])
+    assert states(tmp_path)["slow"] == ("done", 2)
     assert (tmp_path / "campaign/results/wrong/log.txt").read_text().count("$ ") == 3, "three tries"
     assert (tmp_path / "campaign/results/one/said").read_text() == "ab"
     assert main([*words, "--minutes", "0.5", "--only", "wrong"]) == 0, "nothing is open"
@@ -150,6 +152,7 @@ def test_measurements_have_the_form_of_the_stored_speeds(tmp_path, monkeypatch):
     stored = json.loads((speed.MEASURED / "gpu_h200.json").read_text())
     bare = {name: value for name, value in stored.items() if name not in ("machine", "command")}
     (tmp_path / "mlp").mkdir()
+    bare["provenance"] = {**bare["provenance"], "host": "a name"}
     (tmp_path / "mlp" / "bench.json").write_text(json.dumps(bare))
     (tmp_path / speed.samples_of(0)).write_text("100\n50\n[N/A]\n0\n")
     (path,) = speed.collected(tmp_path, tmp_path / "speed", "NVIDIA H200", one)
@@ -158,6 +161,7 @@ def test_measurements_have_the_form_of_the_stored_speeds(tmp_path, monkeypatch):
     assert made["command"] == "python -m launch.bench --device cuda --repeats 3"
     assert made["busy"] == {"share": 0.5, "samples": 3}
     assert made["comparisons"] == stored["comparisons"]
+    assert made["provenance"] == stored["provenance"], "without the host's name"
     monkeypatch.setattr("launch.bench.page.RESULTS", path.parent)
     assert "### NVIDIA H200" in tables()
     assert [each.name for each in speed.take(tmp_path, tmp_path / "mlp")] == [path.name]

@@ -1,5 +1,9 @@
 """The entries of a campaign: the file, what is begun in which time, and the state that is carried along."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -11,6 +15,7 @@ from launch.campaign.prices import differing
 from launch.campaign.state import BEGUN, DONE, FAILED, LOST, PART, TRIES, State
 from plasticity_lab.errors import ConfigError, StoreError
 
+ROOT = Path(__file__).parents[3]
 GOOD = {"name": "one", "question": "?", "minutes": 2, "from": "a limit", "commands": ["true"], "leaves": "nothing"}
 
 
@@ -62,6 +67,24 @@ def test_every_minute_of_our_plan_has_an_origin_and_replay_memories_do_not_trave
         words = " ".join(each.sweeps)
         assert each.whole or not any(agent in words for agent in ("sac", "games", "rainbow", "dqn")), each.name
         assert not each.plan or [each.plan] == list(each.sweeps), "the plan is of the sweep that is trained"
+
+
+def test_the_commands_of_our_plan_are_ones_that_the_bench_knows():
+    values = {"python": "python", "device": "cuda", "out": "out", "store": "store", "data": ""}
+    commands = [filled(each, part, values, 1) for each in entries.read() for part in range(len(each.commands))]
+    benches = [words[3:] for words in commands if words[1:3] == ["-m", "launch.bench"]]
+    assert len(benches) >= 8
+    for words in benches:
+        assert bench()(words).device == "cuda"
+    (tests,) = (words for words in commands if "pytest" in words)
+    chosen = subprocess.run([sys.executable, *tests[1:], "--collect-only"], capture_output=True, text=True, cwd=ROOT)
+    assert chosen.stdout.count("tests/cuda/test_on_a_gpu.py::") >= 5
+
+
+def bench():
+    from launch.bench.__main__ import _parser
+
+    return _parser().parse_args
 
 
 @pytest.mark.slow
