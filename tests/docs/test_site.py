@@ -1,5 +1,6 @@
 """The manual as a site: it builds without a warning, its reference is what conf/ holds, and it needs no network."""
 
+import fcntl
 import os
 import re
 import subprocess
@@ -59,14 +60,27 @@ class Reader(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The built site.  A link or an anchor that leads nowhere is a warning, and `--strict` makes each one an error."""
-    folder = tmp_path_factory.mktemp("site")
+    """The built site, one for all workers of pytest.
+
+    A link or an anchor that leads nowhere is a warning, and `--strict` makes each one an error.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    folder = shared / "site"
+    with (shared / "site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            built = _build(shared / "site_in_work")
+            assert built.returncode == 0, built.stderr
+            assert "WARNING" not in built.stderr
+            (shared / "site_in_work").rename(folder)
+    return folder
+
+
+def _build(folder):
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", "docs/mkdocs.yml", "-d", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert built.returncode == 0, built.stderr
-    assert "WARNING" not in built.stderr
-    return folder
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("group", GROUPS)
