@@ -36,7 +36,7 @@ class Shown:
 
     failed: the number of failed runs. no_episode: the number of runs that are left out because no episode ended in
     them. published: the ends of the interval by the paper's method, if ours is another method. reason: the reason for a
-    missing interval. values: the values of the runs behind the mean, for tests.
+    missing interval. values: the values of the runs behind the mean, for tests; of a score, each run's mean score.
     """
 
     value: float | None
@@ -261,9 +261,8 @@ def _columns(
             reason=made.reason,
             values=change[:, at].tolist(),
         )
-    across = {"iqm": summary.iqm, "mean": summary.overall, "sd": summary.sd}
-    shown = across if "mean" in table.beside else {"iqm": summary.iqm}
-    return columns | {column: Shown(value) for column, value in shown.items()}
+    more = {"mean": summary.overall, "sd": summary.sd} if "mean" in table.beside else {}
+    return columns | {column: Shown(value) for column, value in {"iqm": summary.iqm, **more}.items()}
 
 
 def _score(found: PlasticityScores | None, name: str, lost: int) -> Shown:
@@ -272,7 +271,8 @@ def _score(found: PlasticityScores | None, name: str, lost: int) -> Shown:
         return Shown(None, failed=lost)
     theirs = found.as_published.get(name)
     published = theirs.ends if theirs and theirs.method != score.method else None
-    return Shown(score.value, low=score.low, high=score.high, failed=lost, published=published, reason=score.reason)
+    shown = Shown(score.value, low=score.low, high=score.high, failed=lost, published=published, reason=score.reason)
+    return replace(shown, values=(found.normalised.scores or {})[name].mean(axis=1).tolist())
 
 
 def _as_printed(table: str, found: Scores) -> Scores:

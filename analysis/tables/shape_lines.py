@@ -33,7 +33,7 @@ def shape_of_cells(cells: Mapping[str, Cell], columns: Mapping[str, str], measur
 
 
 def shape_of_arms(scores: Scores) -> list[str]:
-    """The warnings for arms by environment: their returns, changes of gaps, or the returns behind their scores."""
+    """The warnings for arms by environment: their returns, changes of gaps, or mean scores of their runs."""
     values, columns = {}, {}
     for label, arm in scores.arms.items():
         for column, shown in arm.columns.items():

@@ -83,6 +83,16 @@ def test_scores_are_normalised_over_all_runs_and_say_by_what(cycles):
     assert "lr=0.0001" in text([listing])
 
 
+def test_scores_warn_of_a_run_that_collapsed_in_every_environment(cycles):
+    tanh = [[300 + at, 80 + at, 85 - at, 90 + at] for at in range(5)]
+    relu = [[310 - at, 82 + at, 84 + at, 91 - at] for at in range(4)]
+    (listing,) = shown("tableF1", cycles, cycles(last_cycle({"tanh": tanh, "relu": [*relu, [0, 0, 0, 0]]})))
+    (warning,) = (line for line in listing.caption if line.startswith("Beware of a gap"))
+    assert "relu, score: 1 of 5 runs far below the others (20 % [1, 72])" in warning
+    (listing,) = shown("tableF1", cycles, cycles(last_cycle({"tanh": tanh, "relu": relu})))
+    assert not any(line.startswith("Beware") for line in listing.caption)
+
+
 def test_table_3_shows_five_activations_by_the_bounds_of_all(cycles):
     records = cycles(last_cycle({**RETURNS, "sigmoid": RETURNS["tanh"]}))
     (three,), (whole,) = (shown(name, cycles, records) for name in ("table3", "tableF1"))
