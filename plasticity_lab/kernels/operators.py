@@ -87,6 +87,7 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
         " -> ()": ANY_LAYOUT,
         "stacked(Tensor frames, Tensor first, Tensor steps, Tensor environments, int stack, Tensor(a!) to)"
         " -> ()": ANY_LAYOUT,
+        "gathered(Tensor addresses, Tensor at, Tensor(a!) to) -> ()": ANY_LAYOUT,
         "returns(Tensor rewards, Tensor terminated, Tensor life_lost, bool life_ends, Tensor steps, "
         "Tensor environments, Tensor gammas, int n_step, Tensor(a!) sums, Tensor(b!) discounts, Tensor(c!) following)"
         " -> ()": ANY_LAYOUT,

@@ -209,6 +209,18 @@ void stacked(const Tensor& frames, const Tensor& first, const Tensor& steps, con
   }
 }
 
+// Copies rows of `bytes` from these addresses (R): to[at[n]] is what lies at addresses[n]. The caller keeps that memory.
+void gathered(const Tensor& addresses, const Tensor& at, const Tensor& to) {
+  const int64_t *address = whole(addresses), *row = whole(at);
+  const long count = addresses.size(0), bytes = to.size(1);
+  STD_TORCH_CHECK(at.size(0) == count, "each address has a row");
+  uint8_t* written = out<uint8_t>(to, ScalarType::Byte);
+  for (long n = 0; n < count; n++) {
+    STD_TORCH_CHECK(row[n] >= 0 && row[n] < to.size(0), "a row is in the result");
+    std::memcpy(written + row[n] * bytes, reinterpret_cast<const void*>(address[n]), bytes);
+  }
+}
+
 // Whether a ring has all that the return from a step needs: `NStep.usable`, for one step.
 struct Usable {
   const Rows rows;
@@ -283,5 +295,6 @@ STABLE_TORCH_LIBRARY_IMPL(plasticity_lab, CPU, library) {
   library.impl("priorities_put", TORCH_BOX(&priorities_put));
   library.impl("uniform_drawn", TORCH_BOX(&uniform_drawn));
   library.impl("stacked", TORCH_BOX(&stacked));
+  library.impl("gathered", TORCH_BOX(&gathered));
   library.impl("returns", TORCH_BOX(&returns));
 }

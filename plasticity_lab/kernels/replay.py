@@ -80,6 +80,16 @@ def observations(frames: Array, first: Array, step: Steps, environment: Steps, s
     _call("stacked", flat, first, step, environment, stack, in_bytes)
 
 
+def gather(blocks: Sequence[Array], counts: Array, rows: Steps, at: Steps, out: Array) -> None:
+    """out[at[r]] = blocks[b][rows[r]] for R rows; the first counts[0] of them are rows of the first block, and so on.
+
+    blocks: contiguous arrays (8, ...), which are only read. rows, at: (R,). out: (R, ...), contiguous.
+    """
+    of_row = prod(out.shape[1:]) * out.itemsize
+    addresses = np.repeat([block.__array_interface__["data"][0] for block in blocks], counts) + rows * of_row
+    _call("gathered", addresses, at, out.reshape(-1).view(np.uint8).reshape(len(out), of_row))
+
+
 def returns(
     reward: Array, terminated: Array, life_lost: Array, life_ends: bool, step: Steps, environment: Steps,
     gamma: NDArray[np.float64], n_step: int,

@@ -27,6 +27,10 @@ Read = Callable[[int], bytes]
 """Number of bytes → the next bytes of a file."""
 
 
+Gather = Callable[[Sequence[Array], Array, NDArray[np.int64], NDArray[np.int64], Array], None]
+"""(blocks, counts, rows, at, out): out[at[r]] = block[rows[r]], with counts[0] rows of the first block, and so on."""
+
+
 class PackedEntries:
     """A ring of C entries (K, N, ...), like `Entries` without an array: entry n is held until entry n + C is added.
 
@@ -83,9 +87,12 @@ class PackedEntries:
         if row + 1 == BLOCK:
             self._keep(block, [packed(values) for values in self._open])
 
-    def of(self, numbers: NDArray[np.int64], columns: NDArray[np.int64], out: Array) -> None:
+    def of(
+        self, numbers: NDArray[np.int64], columns: NDArray[np.int64], out: Array, gather: Gather | None = None
+    ) -> None:
         """Writes the values of entries (R,) in columns (R,) into out (R, ...); any values for entries not held.
 
+        gather: copies the rows of blocks, see `Gather`; None: NumPy does.
         The next call finds these blocks unpacked: a batch and its following observations share most of them.
         """
         blocks, rows = np.divmod(numbers, BLOCK)
@@ -93,18 +100,22 @@ class PackedEntries:
         order = np.argsort(keys, kind="stable")
         ordered = keys[order]
         bounds = [0, *(np.flatnonzero(np.diff(ordered)) + 1).tolist(), len(order)]
-        used = dict[int, Array]()
+        used, read = dict[int, Array](), list[Array]()
         for first, last in pairwise(bounds):
             if first == last:
                 continue
-            key, at = int(ordered[first]), order[first:last]
+            key = int(ordered[first])
             block, column = divmod(key, self._columns)
             values = self._unpacked.get(key)
             if values is None:
                 values = self._block(block, column)
             if block != self._opened:
                 used[key] = values
-            out[at] = values[rows[at]]
+            read.append(values)
+            if gather is None:
+                out[order[first:last]] = values[rows[order[first:last]]]
+        if gather is not None and read:
+            gather(read, np.diff(bounds), rows[order], order, out)
         self._unpacked = used
 
     def values_of(self, numbers: range) -> Array:

@@ -205,7 +205,8 @@ class Ring:
             return self.arrays["frame"][step % self.rows, runs, environment]
         found = np.empty((step.size, *self.body.frame), self.body.dtype)
         columns = np.broadcast_to(runs * self.environments + environment, step.shape)
-        self.packed.of(step.reshape(-1), columns.reshape(-1), found)
+        gather = kernel.gather if kernel.is_used() else None
+        self.packed.of(step.reshape(-1), columns.reshape(-1), found, gather)
         return found.reshape(*step.shape, *self.body.frame)
 
     def _runs(self, like: Array) -> Array:
