@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.records.packing import packed, unpacked
+from plasticity_lab.records.packing import packed, unpacked, unpacked_together
 
 Array = NDArray[Any]
 BLOCK = 8
@@ -34,13 +34,13 @@ Gather = Callable[[Sequence[Array], Array, NDArray[np.int64], NDArray[np.int64],
 class PackedEntries:
     """A ring of C entries (K, N, ...), like `Entries` without an array: entry n is held until entry n + C is added.
 
-    shape: the shape of an entry.
+    shape: the shape of an entry. threads: the number of threads that unpack blocks.
     """
 
-    def __init__(self, capacity: int, shape: Sequence[int], dtype: Any) -> None:
+    def __init__(self, capacity: int, shape: Sequence[int], dtype: Any, threads: int = 1) -> None:
         self.capacity, self.shape, self.dtype = capacity, tuple(shape), np.dtype(dtype)
-        self.added = 0
-        """The number of entries so far."""
+        self.added, self.threads = 0, threads
+        """The number of entries so far, and the number of threads that unpack blocks."""
         self._columns, self._value = prod(shape[:2]), tuple(shape[2:])
         self._slots = capacity // BLOCK + 2  # the unfinished block, and one that is held in part
         self._open = np.zeros((self._columns, BLOCK, *self._value), self.dtype)
@@ -100,6 +100,8 @@ class PackedEntries:
         order = np.argsort(keys, kind="stable")
         ordered = keys[order]
         bounds = [0, *(np.flatnonzero(np.diff(ordered)) + 1).tolist(), len(order)]
+        keys = ordered[bounds[:-1]].tolist() if len(order) else []
+        self._unpack_all([key for key in keys if key not in self._unpacked])
         used, read = dict[int, Array](), list[Array]()
         for first, last in pairwise(bounds):
             if first == last:
@@ -182,6 +184,16 @@ class PackedEntries:
         """The entries of `pieces`, block by block, with their numbers: (R, K, N, ...)."""
         for block, rows in _blocks(numbers):
             yield _numbers_of(block, rows), self._entries_in(self._blobs_in(read, len(rows)), len(rows))
+
+    def _unpack_all(self, keys: Sequence[int]) -> None:
+        """Unpacks the finished blocks of these keys together."""
+        places = [(key, *divmod(key, self._columns)) for key in keys]
+        kept = [(key, self._blobs[self._at(block, column)]) for key, block, column in places if self._is_kept(block)]
+        if not kept:
+            return
+        names, blobs = zip(*kept, strict=True)
+        for key, values in zip(names, unpacked_together(blobs, self._open[0].nbytes, self.threads), strict=True):
+            self._unpacked[key] = np.frombuffer(values, self.dtype).reshape(BLOCK, *self._value)
 
     def _blobs_in(self, read: Read, rows: int) -> list[bytes]:
         most = rows * self.entry_bytes // self._columns + LONGEST

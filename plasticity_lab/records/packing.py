@@ -1,8 +1,11 @@
 """Bytes compressed by Zstandard, if its package is installed: pip install zstandard, the extra `replay`."""
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
+
+import numpy as np
 
 from plasticity_lab.errors import PlasticityError
 
@@ -40,6 +43,19 @@ def unpacked(blob: bytes, size: int) -> bytes:
         return decompressor.decompress(blob)
     except error as fault:
         raise NotUnpacked(f"The compressed bytes are damaged: {fault}.") from fault
+
+
+def unpacked_together(blobs: Sequence[bytes], size: int, threads: int) -> list[Any]:
+    """Buffers with the original bytes of each blob, exactly `size`, by several threads.  Raises as `unpacked`."""
+    _, decompressor, _, error = _codec()
+    if not hasattr(decompressor, "multi_decompress_to_buffer"):  # the package's other backend
+        return [unpacked(blob, size) for blob in blobs]
+    sizes = np.full(len(blobs), size, np.uint64).tobytes()
+    try:
+        found = decompressor.multi_decompress_to_buffer(list(blobs), decompressed_sizes=sizes, threads=threads)
+    except error as fault:
+        raise NotUnpacked(f"The compressed bytes are damaged: {fault}.") from fault
+    return [found[at] for at in range(len(blobs))]
 
 
 @cache

@@ -43,16 +43,18 @@ class Ring:
     empty. A ring is also empty if `load` found no stored frames; `lost` counts these cases. No step can be sampled from
     an empty ring. The operating system allocates memory when a row is first written. Raises ValueError if the capacity
     is below one step per environment. packs: whether frames are held compressed, which changes no value; `packed` is
-    then their ring, and `arrays` has no frames.
+    then their ring, and `arrays` has no frames. threads: the number of threads that unpack them.
     """
 
-    def __init__(self, body: Body, runs: int, environments: int, capacity: int, packs: bool = False) -> None:
+    def __init__(
+        self, body: Body, runs: int, environments: int, capacity: int, packs: bool = False, threads: int = 1
+    ) -> None:
         self.body, self.runs, self.environments = body, runs, environments
         self.rows = capacity // environments
         if self.rows < 1:
             raise ValueError(f"A ring of {capacity} steps has no row for {environments} environments.")
         there = (self.rows, runs, environments)
-        self.packed = PackedEntries(self.rows, (*there[1:], *body.frame), body.dtype) if packs else None
+        self.packed = PackedEntries(self.rows, (*there[1:], *body.frame), body.dtype, threads) if packs else None
         self.arrays: dict[str, Array] = {
             **({} if packs else {"frame": np.zeros((*there, *body.frame), body.dtype)}),
             "action": np.zeros((*there, *body.action), _action_type(body)),

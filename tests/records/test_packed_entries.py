@@ -18,10 +18,10 @@ COLUMNS = RUNS * ENVIRONMENTS
 class Both:
     """The same frames in an array and compressed."""
 
-    def __init__(self, capacity, draw=None):
-        self.draw = np.random.default_rng(capacity) if draw is None else draw
+    def __init__(self, capacity, threads=1):
+        self.draw = np.random.default_rng(capacity)
         self.array = np.zeros((capacity, RUNS, ENVIRONMENTS, *FRAME), np.uint8)
-        self.packed = PackedEntries(capacity, self.array.shape[1:], np.uint8)
+        self.packed = PackedEntries(capacity, self.array.shape[1:], np.uint8, threads)
 
     def add(self, count):
         for number in range(self.packed.added, self.packed.added + count):
@@ -46,9 +46,10 @@ class Both:
         return in_rows and (found == wanted).all() and (self.packed.values_of(numbers) == self.array[rows]).all()
 
 
+@pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("capacity", [1, 7, 8, 9, 30])
-def test_they_are_those_of_an_array(capacity):
-    both = Both(capacity)
+def test_they_are_those_of_an_array(capacity, threads):
+    both = Both(capacity, threads)
     for count in (0, 1, 3, 4, 1, 8, 20, 2, 64, 5):
         both.add(count)
         assert both.is_same(), both.packed.added

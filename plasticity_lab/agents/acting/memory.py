@@ -62,7 +62,7 @@ class Memory:
         and action, and it holds steps of one kind at a time: clear it, then set `body`.
     seeds: seeds of the draws. A draw is a function of seed, update, and the contents of the run's memory.
     gamma: (K,).
-    compressed: whether frames are held compressed (`replay.packing.packs`).
+    compressed: whether frames are held compressed (`replay.packing.packs`). threads: the threads that unpack them.
     """
 
     def __init__(
@@ -73,12 +73,13 @@ class Memory:
         capacity: int,
         gamma: NDArray[np.float64],
         compressed: str = "never",
+        threads: int = 1,
     ) -> None:
         self.size, self.seeds, self.gamma = agent.batch, seeds, gamma
         self.padded = aligned(self.size)
         """P, the number of rows of a padded batch."""
         body, held = largest(bodies), capacity // agent.environments * agent.environments
-        self.ring = Ring(body, len(seeds), agent.environments, capacity, packs(compressed, body, held))
+        self.ring = Ring(body, len(seeds), agent.environments, capacity, packs(compressed, body, held), threads)
         self.body = bodies[0]
         """Its steps belong to this body, or to another of the same kind."""
         self.n_step = NStep(agent.n_step, agent.life_loss_is_terminal)

@@ -72,7 +72,8 @@ class ValueLearner(LearnerWithMemory):
             kernel.expect()
         # More rows than a run has steps would never be written.
         capacity, seeds = min(agent.capacity, tasks.total_steps), parts.init_seeds
-        self.memory = Memory(agent, [body], seeds, capacity, settings["gamma"], parts.compressed)
+        how = parts.compressed, parts.processes.most  # the processes of environments wait while a batch is made
+        self.memory = Memory(agent, [body], seeds, capacity, settings["gamma"], *how)
         self.measured = Measured(MEASURED, self.timetable.most_updates(tasks.most), self.runs, agent.batch, device)
         self.keys = {**self.network.step_keys, TARGET_NOISE: self.network.keys_of(TARGET_NOISE)}
         self.network.body = body.name
