@@ -36,7 +36,7 @@ class Shown:
 
     failed: the number of failed runs. no_episode: the number of runs that are left out because no episode ended in
     them. published: the ends of the interval by the paper's method, if ours is another method. reason: the reason for a
-    missing interval. values: the values of the runs behind the mean, for tests; of a score, each run's mean score.
+    missing interval. values: the values of the runs behind the mean, for tests; for a score, each run's mean score.
     """
 
     value: float | None
