@@ -16,7 +16,7 @@ ARMS = (1, 2, 4, 8)
 SIZES = ((3, 0.0), (3, 0.5), (3, 1.0), (5, 1.0), (10, 1.0), (20, 1.0))
 """The number of seeds, and the SD of the logarithms of the arms' SDs."""
 COLLAPSES = "one seed in ten collapses"
-LAWS = ("normal", COLLAPSES, "two equal humps", "lognormal 1.5", "heavy tails")
+LAWS = ("normal", COLLAPSES, "two kinds of collapse", "two equal humps", "lognormal 1.5", "heavy tails")
 """The laws of the stores, from `FURTHER`."""
 
 
