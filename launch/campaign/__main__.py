@@ -13,7 +13,6 @@ import plasticity_lab.process.whole_lab  # noqa: F401 (ends the process with one
 
 # isort: split
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +24,9 @@ from launch.campaign import images, machine, speed
 from launch.campaign.campaign import Asked, chosen, remaining, run
 from launch.campaign.prices import differing
 from launch.campaign.state import State
+from launch.plan.device import devices
 from launch.tables import print_table, window
+from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.account import expanded
 from plasticity_lab.process.exits import leave, status_of
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _done(options: argparse.Namespace) -> int | None:
     folder = expanded(options.folder).absolute()
     if options.pack_images is not None:
-        print(images.said(images.pack(expanded(options.pack_images), folder)))
+        print(images.said(images.pack(data_folder(options.pack_images), folder)))
         return 0
     if options.take:
         print("\n".join(f"Written: {path}" for path in speed.take(folder)))
@@ -58,10 +59,14 @@ def _done(options: argparse.Namespace) -> int | None:
         found = [entry for entry in found if entry.name in names]
     if not options.minutes > 0:
         raise ConfigError(f"--minutes is {options.minutes:g}; it must be above 0.")
-    data = os.environ.get("PLASTICITY_DATA")
-    asked = Asked(found, options.minutes, options.device, folder, expanded(data) if data else None)
+    data = data_folder(None)
+    asked = Asked(found, options.minutes, options.device, folder, data if data.is_dir() else None)
     _print_plan(asked)
-    return 0 if options.dry_run else run(asked)
+    if options.dry_run:
+        return 0
+    if options.device != "cpu":
+        devices(options.device)  # before anything fails for want of a GPU
+    return run(asked)
 
 
 def _print_plan(asked: Asked) -> None:
@@ -97,7 +102,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", help="names of entries, such as graphs,busy")
     parser.add_argument("--dry-run", action="store_true", help="print the plan only")
     parser.add_argument("--check-plan", action="store_true", help="compare the studies' minutes with their plans")
-    parser.add_argument("--pack-images", type=Path, metavar="DATA", help="write the images of a folder as one file")
+    parser.add_argument(
+        "--pack-images", nargs="?", const="", metavar="DATA", help="write the images of a folder as one file"
+    )
     parser.add_argument("--take", action="store_true", help="copy the folder's measurements into the repository")
     return parser
 

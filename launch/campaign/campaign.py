@@ -196,7 +196,7 @@ class _Campaign:
         cache, packed = self.asked.folder / "cache", self.asked.folder / GRAPHS
         if self.asked.device != "cpu" and cache.exists():
             new = packed.with_name(f"new.{GRAPHS}")
-            with tarfile.open(new, "w:gz") as file:
+            with tarfile.open(new, "w:gz", compresslevel=1) as file:
                 file.add(cache, cache.name)
             os.replace(new, packed)
 

@@ -20,7 +20,9 @@ def pack(data: Path, folder: Path) -> Path:
     """Writes the file of a folder with image sets.  Raises ConfigError if it has none, or if the file is too large."""
     names = [name for name in PACKED if (data / name).is_dir()]
     if not names:
-        raise ConfigError(f"{data} has none of {', '.join(PACKED)}; name a folder with image sets by --data.")
+        raise ConfigError(
+            f"{data} has none of {', '.join(PACKED)}; give a folder with image sets: PLASTICITY_DATA, or --pack-images DATA."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     new, path = folder / f"new.{FILE}", folder / FILE
     with tarfile.open(new, "w:xz") as file:

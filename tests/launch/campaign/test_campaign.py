@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+import torch
 import yaml
 
 from launch.bench.page import tables
@@ -59,6 +60,15 @@ def test_a_campaign_prints_its_plan_runs_what_fits_and_the_next_goes_on(tmp_path
     assert (tmp_path / "campaign/results/wrong/log.txt").read_text().count("$ ") == 3, "three tries"
     assert (tmp_path / "campaign/results/one/said").read_text() == "ab"
     assert main([*words, "--minutes", "0.5", "--only", "wrong"]) == 0, "nothing is open"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_a_machine_without_a_gpu_is_named_before_anything_is_begun(tmp_path, capfd):
+    words = planned(tmp_path, one=[WRITES + "a"])
+    assert main([*words, "--device", "cuda"]) == 1
+    assert "this machine has no GPU" in capfd.readouterr().err
+    assert not (tmp_path / "campaign").exists()
+    assert main([*words, "--device", "cuda", "--dry-run"]) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
