@@ -21,7 +21,7 @@ def pack(data: Path, folder: Path) -> Path:
     names = [name for name in PACKED if (data / name).is_dir()]
     if not names:
         raise ConfigError(
-            f"{data} has none of {', '.join(PACKED)}; give a folder with image sets: PLASTICITY_DATA, or --pack-images DATA."
+            f"{data} has none of {', '.join(PACKED)}; name another folder: PLASTICITY_DATA, or --pack-images DATA."
         )
     folder.mkdir(parents=True, exist_ok=True)
     new, path = folder / f"new.{FILE}", folder / FILE
