@@ -33,7 +33,10 @@ SITUATIONS = {
 
 
 def first_step(words: list[str]) -> None:
-    """In a new process: compiles the graphs of the first pack of a command and takes its first updates."""
+    """In a new process: compiles the graphs of the first pack of a command, takes its first updates, and ends at once.
+
+    A worker ends so too. Python would first take a second to free torch's modules.
+    """
     from launch.bench.prices import first_pack  # torch
     from launch.work.precompile import compile_graphs
     from launch.work.process import prepare_process
@@ -41,6 +44,7 @@ def first_step(words: list[str]) -> None:
     prepare_process()
     runs, resource = first_pack(words)
     compile_graphs(runs, resource, kernels=True)
+    leave(0)
 
 
 def timed(words: list[str], folder: str) -> float:
