@@ -13,13 +13,12 @@ import numpy as np
 from analysis.check_paper.sheets import Cell, Finding, Printed, Sheet, Verdict, judged, named
 from analysis.rows import grouped
 from analysis.statistics.two_groups import equivalence_of_summaries
+from analysis.tables.paper import MARGIN
 
 LEVEL = 0.05
 RUNS = 5
 """The number of runs of each mean, from the captions."""
 LEAST_SHOWN = 0.0001
-MARGIN = 1.0
-"""The margin within which two cells are shown equal, in percentage points."""
 STEPS = 41
 """The number of SDs that are tried: the degrees of freedom change with the SDs, so p is not monotonic in them."""
 

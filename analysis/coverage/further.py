@@ -195,11 +195,7 @@ _ACCURACIES = [name for name in FURTHER if name.startswith("accuracies")]
 _UNBOUNDED = (_COLLAPSES, _LOG, _HUMPS, "heavy tails", "very heavy tails", "two kinds of collapse")
 _NEAR_80 = "accuracies near 80 %"
 CASES: Sequence[Case] = (
-    *(
-        make(law)
-        for law in (_COLLAPSES, _LOG, _HUMPS, "heavy tails", "very heavy tails", "two kinds of collapse")
-        for make in (_mean, _iqm_of)
-    ),
+    *(make(law) for law in _UNBOUNDED for make in (_mean, _iqm_of)),
     Case("share of collapsed runs, Clopper–Pearson", [_COLLAPSES], _collapsed, lambda grids: PART),
     *(make(law) for law in _ACCURACIES for make in (_mean, _within)),
     *(

@@ -25,8 +25,6 @@ COARSE = 4
 """Runs that differ by at most this number of steps of their metric have no shape."""
 LEAST = 3
 """The smallest number of runs that can show a gap."""
-BORROWS = 5
-"""Cells with fewer runs borrow the variance of the other cells."""
 USUAL = {3: 0.0658, 4: 0.2655}
 """Runs → the median of the squares within both groups of the clearest split, for normal runs with the SD 1."""
 FELL = 0.5

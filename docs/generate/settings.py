@@ -9,7 +9,7 @@ import sys
 import textwrap
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,9 +150,3 @@ def _value(expression: ast.expr, cls: type) -> Any:
 
 def _first(name: str, comments: list[dict[str, str]]) -> str:
     return next((each[name] for each in comments if each.get(name)), "")
-
-
-def classes(options: list[OptionFile]) -> Iterator[type[Component]]:
-    """The classes of options, each once."""
-    targets = dict.fromkeys(option.content["_target_"] for option in options if "_target_" in option.content)
-    return map(load, targets)

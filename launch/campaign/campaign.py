@@ -4,7 +4,6 @@ The folder is all that travels: state, log, data, results, the exported store, a
 """
 
 import os
-import shutil
 import signal
 import sys
 import tarfile
@@ -214,9 +213,3 @@ def _asked_to_stop() -> Iterator[Callable[[], bool]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def new_folder(folder: Path) -> None:
-    """Removes the unpacked parts of a campaign's folder, which its archives have too."""
-    for name in ("store", "cache", "images"):
-        shutil.rmtree(folder / name, ignore_errors=True)

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from launch.campaign.entry import Entry
-from launch.plan.device import cores
+from launch.plan.device import MPS, cores, mps_runs
 
 CORES_OF_WORKER = 2
 """A worker on a GPU keeps about one core busy, and its environments and the compiler another."""
 FREE = 0.9
 """The part of the GPU's memory that packs may take."""
 CONTROL = "nvidia-cuda-mps-control"
+MPS_LOG = "CUDA_MPS_LOG_DIRECTORY"
 SAMPLE_MILLISECONDS = 500
 WAIT_SECONDS = 20
 
@@ -65,11 +66,11 @@ def multi_process_service(device: str) -> Iterator[Mapping[str, str]]:
     A service that others have started is used as it is, and left running.
     """
     control = shutil.which(CONTROL)
-    if device == "cpu" or control is None or os.environ.get("CUDA_MPS_PIPE_DIRECTORY"):
+    if device == "cpu" or control is None or os.environ.get(MPS) or mps_runs():
         yield {}
         return
     with tempfile.TemporaryDirectory(prefix="plasticity-mps-") as place:
-        of = {"CUDA_MPS_PIPE_DIRECTORY": f"{place}/pipe", "CUDA_MPS_LOG_DIRECTORY": f"{place}/log"}
+        of = {MPS: f"{place}/pipe", MPS_LOG: f"{place}/log"}
         for folder in of.values():
             Path(folder).mkdir()
         env = {**os.environ, **of}

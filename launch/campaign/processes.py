@@ -17,7 +17,8 @@ from typing import Any
 
 import torch
 
-from launch.campaign.machine import multi_process_service
+from launch.campaign.machine import MPS_LOG, multi_process_service
+from launch.plan.device import MPS, mps_runs
 from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.files import write_json
 from plasticity_lab.records.provenance import provenance
@@ -47,16 +48,13 @@ def _one(options: argparse.Namespace, count: int, service: bool) -> dict[str, An
     if not service:
         return _together(options, count, out, service, _without_service())
     with multi_process_service(options.device) as of:
-        own = of or {name: os.environ[name] for name in _VARIABLES if name in os.environ}
-        return _together(options, count, out, service, {**os.environ, **own}) if own else None
-
-
-_VARIABLES = ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY")
+        there = of or os.environ.get(MPS) or mps_runs()
+        return _together(options, count, out, service, {**os.environ, **of}) if there else None
 
 
 def _without_service() -> dict[str, str]:
     """A process that finds no pipe of the service uses the GPU by itself."""
-    return {name: value for name, value in os.environ.items() if name not in _VARIABLES}
+    return {name: value for name, value in os.environ.items() if name not in (MPS, MPS_LOG)}
 
 
 def _together(

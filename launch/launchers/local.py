@@ -27,6 +27,7 @@ from launch.plan.device import (
 from launch.plan.planner import Resources, TooLarge
 from launch.wording import counted, in_bytes, say
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
+from plasticity_lab.component import load
 from plasticity_lab.errors import ConfigError, PlanError
 from plasticity_lab.records.plan import Pack, read_plan
 from plasticity_lab.records.run_index import RunIndex
@@ -87,7 +88,8 @@ def _prepared(runs: Sequence[Run], settings: Settings) -> tuple[Machine, Prepare
 
     Raises the errors of `prepared`.
     """
-    machine = Machine.of(settings, acting=all(isinstance(run.component("benchmark"), BodyBenchmark) for run in runs))
+    benchmarks = {run.targets["benchmark"] for run in runs}
+    machine = Machine.of(settings, acting=all(issubclass(load(each), BodyBenchmark) for each in benchmarks))
     while True:
         try:
             return machine, prepared(runs, settings, machine.resources)

@@ -8,6 +8,7 @@ The code of a kernel and its flags are unchanged, and so are its numbers.
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -82,6 +83,13 @@ class OneLibrary(CppPythonBindingsCodeCache):
         return None
 
 
+@dataclass(frozen=True)
+class Place:
+    """A kernel of a graph that is not compiled yet: its number."""
+
+    number: int
+
+
 class Together(AsyncCompile):
     """torch's compiler of kernels, which waits until it knows all of a graph."""
 
@@ -92,13 +100,12 @@ class Together(AsyncCompile):
     def cpp_pybinding(self, argtypes: list[str], source_code: str) -> Any:
         """The place of a kernel on a CPU, until `wait`."""
         self._kernels.append((argtypes, source_code))
-        return len(self._kernels) - 1
+        return Place(len(self._kernels) - 1)
 
     def wait(self, scope: dict[str, Any]) -> None:
         """Compiles the kernels that are not on the disk, and puts them into the graph's names."""
-        places = {name: at for name, at in scope.items() if name.startswith("cpp_fused") and type(at) is int}
         functions = loaded(self._kernels)
-        scope.update({name: functions[at] for name, at in places.items()})
+        scope.update({name: functions[at.number] for name, at in scope.items() if isinstance(at, Place)})
         super().wait(scope)
 
 

@@ -8,6 +8,7 @@ from plasticity_lab.diagnostics.curvature import Curvature
 from plasticity_lab.diagnostics.gradient_rank import GradientRank
 from plasticity_lab.outside import measure
 from plasticity_lab.outside.measurement import HOOKS, TRACING
+from tests.helpers import outside_architectures as architectures
 from tests.helpers import outside_networks as networks
 from tests.helpers.slow_forms import first, numbers
 
@@ -49,10 +50,10 @@ CASES = {
     "branching": (networks.Branching, ROWS, "again", HOOKS),
     "mapped": (networks.Mapped, IDS, "fc1", TRACING),
     "own weights": (networks.Own, normal(10, 4, 6), None, TRACING),
-    "transformer": (networks.Transformer, normal(10, 3, 4), "encoder.layers.1.linear1", None),
-    "transformer, norm first": (lambda: networks.Transformer(True), normal(10, 3, 4), "out", None),
-    "resnet": (networks.ResNet18, normal(6, 3, 24, 24), "layer3.0.conv1", TRACING),
-    "vit": (networks.VisionTransformer, IMAGES, "layers.0.mlp.0", None),
+    "transformer": (architectures.Transformer, normal(10, 3, 4), "encoder.layers.1.linear1", None),
+    "transformer, norm first": (lambda: architectures.Transformer(True), normal(10, 3, 4), "out", None),
+    "resnet": (architectures.ResNet18, normal(6, 3, 24, 24), "layer3.0.conv1", TRACING),
+    "vit": (architectures.VisionTransformer, IMAGES, "layers.0.mlp.0", None),
 }
 """Name → network, inputs, the layer of `gradient_rank`, and how the calls are followed."""
 OTHERS = ["dead_units", "dormant_units", "duplicate_units", "saturated", "negative_slope", "feature_rank", "grama",

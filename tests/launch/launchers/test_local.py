@@ -113,7 +113,7 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(run, store):
     status, err, out = run("activation=relu,leaky_relu", "seed=0,1,2", "dry_run=true", "launch.workers=2")
     assert (status, err) == (0, "")
     assert "leaky_relu · permuted_digits" in out
-    assert "6 runs to train in 2 packs; 1,620 run-steps; about 0:00:01 on 2 workers" in out
+    assert "6 runs to train in 2 packs; 1,620 run-steps; about 0:00:05 on 2 workers" in out
     assert not store.root.exists()
     trained(store, "seed=0", stop=lambda: True)
     before = sorted(store.root.rglob("*"))
