@@ -132,12 +132,14 @@ def _compiled_around(function: Callable[..., Any], arguments: Sequence[Any]) -> 
 
 def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
     from plasticity_lab.kernels.compiling import gpu_options, lay_out_once, look_up_types_once, read_strides_off
+    from plasticity_lab.kernels.written_calls import write_calls
 
     for whole in WHOLE:
         torch.compiler.allow_in_graph(whole)
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
     if any(isinstance(leaf, torch.Tensor) and leaf.is_cuda for leaf in tree_leaves(arguments)):
         options |= gpu_options()
+    write_calls()
     lay_out_once()
     look_up_types_once()
     read_strides_off()

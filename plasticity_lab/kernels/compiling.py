@@ -17,6 +17,7 @@ from torch._inductor.custom_graph_pass import CustomGraphPass, get_hash_for_file
 from torch._inductor.dtype_propagation import DtypePropagationOpsHandler
 from torch._inductor.lowering import add_needs_realized_inputs
 from torch.fx import Graph, Node
+from torch.utils._sympy.functions import FloorDiv, ModularIndexing
 
 from plasticity_lab.kernels import on_gpu
 
@@ -70,17 +71,20 @@ def look_up_types_once() -> None:
 
 @cache
 def read_strides_off() -> None:
-    """The stride of an index in a variable is read off it if the index is a sum that shows it.
+    """The stride of an index in a variable is read off it if its form shows it.
 
     torch lets sympy simplify the difference of two indices instead: for agents with many layers, a third of its time
-    for writing kernels. The result is the same.
+    for writing kernels. The decisions that follow are the same.
     """
     writer: Any = cpp
     by_sympy = writer.stride_at_vec_range
 
     def stride(index: Any, variable: Any, *width: Any) -> Any:
-        found = stride_in_sum(index, variable)
-        return by_sympy(index, variable, *width) if found is None else found
+        if (found := stride_in_sum(index, variable)) is not None:
+            return found
+        if wraps_around(index, variable):
+            return index.xreplace({variable: variable + 1}) - index
+        return by_sympy(index, variable, *width)
 
     writer.stride_at_vec_range = stride
 
@@ -95,6 +99,12 @@ def stride_in_sum(index: sympy.Expr, variable: sympy.Symbol) -> sympy.Expr | Non
         elif term.has(variable):
             return None
     return stride
+
+
+def wraps_around(index: sympy.Expr, variable: sympy.Symbol) -> bool:
+    """Whether the variable is in remainders of sums only, such as (x + 8) modulo 64: then no stride is a number."""
+    parts = [part for part in index.atoms(FloorDiv, ModularIndexing) if part.has(variable)]
+    return bool(parts) and all(isinstance(part, ModularIndexing) and part.args[0].is_Add for part in parts)
 
 
 def sums(graph: Graph) -> list[Node]:

@@ -17,6 +17,8 @@ import torch._inductor.async_compile as torch_compiler
 from torch._inductor.async_compile import AsyncCompile
 from torch._inductor.codecache import CppPythonBindingsCodeCache
 
+from plasticity_lab.kernels import written_calls
+
 Kernel = tuple[Sequence[str], str]
 """The types of a kernel's arguments in C++, and its source, which defines a function `kernel`."""
 SOURCE = 400_000
@@ -152,5 +154,7 @@ def source_of(kernels: Sequence[Kernel]) -> str:
         arguments = [f"argument<{name.replace('const ', '')}>(given[{at}])" for at, name in enumerate(types)]
         bare = re.sub(r"^\s*#include.*$", "", source, flags=re.MULTILINE)
         bodies.append(KERNEL.format(n=n, source=bare, count=len(types), arguments=", ".join(arguments)))
+    called = any(f"{written_calls.SPACE}::" in source for _, source in kernels)
+    functions = [written_calls.SOURCE.read_text()] if called else []
     methods = [f'{{"kernel_{n}", (PyCFunction)(void*)call_{n}, METH_FASTCALL, ""}}, ' for n in range(len(kernels))]
-    return "\n".join([*map(str.strip, headers), BEGIN, *bodies, END.format(methods="".join(methods))])
+    return "\n".join([*map(str.strip, headers), BEGIN, *functions, *bodies, END.format(methods="".join(methods))])

@@ -7,13 +7,14 @@ Legend: K runs, G of them at a time, L lanes (four elements each), E elements of
 Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; tests hold it to the published vectors.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.kernels.written_calls import call, declare
 from plasticity_lab.randomness.host import stream_key
 
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
@@ -47,6 +48,14 @@ def philox(key_K2: Tensor, counters: Sequence[Tensor | int]) -> tuple[Tensor, Te
     return c0, c1, c2, c3
 
 
+def _word(at: int) -> Callable[..., Tensor]:
+    return lambda k0, k1, lane, low, high: philox(torch.cat([k0, k1], 1), (lane, torch.zeros_like(lane), low, high))[at]
+
+
+for _at in range(4):
+    declare(f"philox_{_at}", _word(_at), arguments=5)
+
+
 def uniforms(key_K2: Tensor, step: Tensor, elements: int) -> Tensor:
     """Numbers in [0, 1) on a grid of 2⁻²⁴, float32 (K, E).  step () int64, counted through the run.
 
@@ -62,10 +71,13 @@ def _in_tensors(key_K2: Tensor, step: Tensor, elements: int) -> Tensor:
     """`uniforms` in compiled code, or on a GPU."""
     lanes = (elements + 3) // 4
     lane = torch.arange(lanes, device=key_K2.device).unsqueeze(0)
-    if key_K2.device.type != "cpu":
+    k0, k1, low, high = key_K2[:, :1], key_K2[:, 1:], step & WORD, (step >> 32) & WORD
+    if key_K2.device.type == "cpu":
+        words = tuple(call(f"philox_{at}", k0, k1, lane, low, high) for at in range(4))
+    else:
         # A 0 that the compiler cannot see: for constants torch 2.11 takes 32 bits, which the products exceed.
         lane = lane + (key_K2[:1, :1] & 0)
-    words = philox(key_K2, (lane, torch.zeros_like(lane), step & WORD, (step >> 32) & WORD))
+        words = philox(key_K2, (lane, torch.zeros_like(lane), low, high))
     # Converted before they are stacked: compiled, floats take half the memory of the words.
     values = torch.stack([(word >> 8).to(torch.float32) * 2.0**-24 for word in words], dim=1)
     return values.reshape(key_K2.shape[0], 4 * lanes)[:, :elements]

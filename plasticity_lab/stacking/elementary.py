@@ -3,10 +3,10 @@
 For the same expression torch.compile emits C++'s exp, tanh and others in some kernels, and vector versions in others.
 It chooses by shapes and by fusion, hence by the number of runs in the pack, and the last bits differ. So compiled code
 gets functions composed of operations that IEEE 754 rounds in one way only (`composed`): the same bits in any kernel,
-and about as fast. Rejected alternatives: scalar code takes 4 times as long for 64 runs; an operator of our own is never
-fused, so an update of one run takes 4 times as long; padding rows to the width of vectors does not help after a sum
-over a row. In eager mode and on GPUs an element's value does not depend on its place, so torch's own functions are
-used.
+and about as fast. Each is one call in a compiled loop (`kernels.written_calls`). Rejected alternatives: scalar code
+takes 4 times as long for 64 runs; an operator of our own is never fused, so an update of one run takes 4 times as long;
+padding rows to the width of vectors does not help after a sum over a row. In eager mode and on GPUs an element's value
+does not depend on its place, so torch's own functions are used.
 
 Gradients come from x − x.detach(), which is 0, times the derivative. (In torch 2.13 a compiled torch.func.grad ignores
 the backward of a torch.autograd.Function.) If no gradient is required, nothing is computed for it.
@@ -19,8 +19,14 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.functional import pad
 
+from plasticity_lab.kernels.written_calls import call, declare
 from plasticity_lab.stacking import composed
 from plasticity_lab.stacking.products import exact_sums, sums_below_two
+
+for _function in (composed.exp, composed.expm1, composed.log, composed.tanh, composed.erf):
+    declare(_function.__name__, _function)
+declare("sin", lambda x: composed.sin_and_cos(x)[0])
+declare("cos", lambda x: composed.sin_and_cos(x)[1])
 
 
 def compiles_for_cpu(x: Tensor) -> bool:
@@ -33,7 +39,7 @@ def exp(x: Tensor) -> Tensor:
     if not compiles_for_cpu(x):
         return torch.exp(x)
     at = x.detach()
-    value = composed.exp(at)
+    value = call("exp", at)
     if not _differentiated(x):
         return value
     # x − at is 0 and carries the gradient. If it is not 0 (x infinite), or the value is not finite, it must not be
@@ -46,7 +52,7 @@ def log(x: Tensor) -> Tensor:
     if not compiles_for_cpu(x):
         return torch.log(x)
     at = x.detach()
-    value = composed.log(at)
+    value = call("log", at)
     if not _differentiated(x):
         return value
     return torch.where(value.abs() < inf, value + (x - at) / at, value)
@@ -62,8 +68,8 @@ def exp_minus_one(x: Tensor) -> Tensor:
         derivative = torch.exp(x)
         return torch.expm1(x).detach() + (derivative - derivative.detach())
     at = x.detach()
-    value = composed.expm1(at)
-    return value + composed.exp(at) * _change(x, at) if _differentiated(x) else value
+    value = call("expm1", at)
+    return value + call("exp", at) * _change(x, at) if _differentiated(x) else value
 
 
 def tanh(x: Tensor) -> Tensor:
@@ -71,7 +77,7 @@ def tanh(x: Tensor) -> Tensor:
     if not compiles_for_cpu(x):
         return torch.tanh(x)
     at = x.detach()
-    value = composed.tanh(at)
+    value = call("tanh", at)
     return value + (1 - value * value) * _change(x, at) if _differentiated(x) else value
 
 
@@ -97,10 +103,10 @@ def gelu(x: Tensor) -> Tensor:
     if not compiles_for_cpu(x):
         return functional.gelu(x)
     at = x.detach()
-    below = 0.5 * (1 + composed.erf(at * sqrt(0.5)))
+    below = 0.5 * (1 + call("erf", at * sqrt(0.5)))
     if not _differentiated(x):
         return at * below
-    density = composed.exp(-0.5 * at * at) * (1 / sqrt(2 * pi))
+    density = call("exp", -0.5 * at * at) * (1 / sqrt(2 * pi))
     return at * below + (below + at * density) * _change(x, at)
 
 
@@ -109,10 +115,10 @@ def normal_distribution(x: Tensor) -> Tensor:
     if not compiles_for_cpu(x):
         return 0.5 * (1 + torch.erf(x * sqrt(0.5)))
     at = x.detach()
-    value = 0.5 * (1 + composed.erf(at * sqrt(0.5)))
+    value = 0.5 * (1 + call("erf", at * sqrt(0.5)))
     if not _differentiated(x):
         return value
-    density = composed.exp(at * at * -0.5) * (1 / sqrt(2 * pi))
+    density = call("exp", at * at * -0.5) * (1 / sqrt(2 * pi))
     return value + density * _change(x, at)
 
 
@@ -121,7 +127,7 @@ def sin_and_cos(x: Tensor) -> tuple[Tensor, Tensor]:
     if not compiles_for_cpu(x):
         return torch.sin(x), torch.cos(x)
     at = x.detach()
-    sine, cosine = composed.sin_and_cos(at)
+    sine, cosine = call("sin", at), call("cos", at)
     if not _differentiated(x):
         return sine, cosine
     change = _change(x, at)
@@ -145,9 +151,9 @@ def log_softmax(x: Tensor) -> Tensor:
         return torch.log_softmax(x, dim=-1)
     at = x.detach()
     shifted = at - at.amax(dim=-1, keepdim=True)
-    parts = composed.exp(shifted)
+    parts = call("exp", shifted)
     total = sums_below_two(parts).unsqueeze(-1)
-    value = shifted - composed.log(total)
+    value = shifted - call("log", total)
     if not _differentiated(x):
         return value
     change = torch.where(at == -inf, 0.0, x - at)  # 0, and carries the gradient
@@ -163,14 +169,14 @@ def log_softmax_at(x: Tensor, index: Tensor) -> Tensor:
         return torch.log_softmax(x, dim=-1).gather(-1, index.unsqueeze(-1)).squeeze(-1)
     at = x.detach()
     shifted = at - at.amax(dim=-1, keepdim=True)
-    parts = composed.exp(shifted)
+    parts = call("exp", shifted)
     total = sums_below_two(parts)
     chosen = torch.arange(x.shape[-1], device=x.device) == index.unsqueeze(-1)
     own = torch.where(chosen, shifted, -inf).amax(dim=-1)
     if not _differentiated(x):
-        return own - composed.log(total)
+        return own - call("log", total)
     change = torch.where(at == -inf, 0.0, x - at)  # 0, and carries the gradient
-    return own - composed.log(total) + ((chosen.to(x.dtype) - parts / total.unsqueeze(-1)) * change).sum(dim=-1)
+    return own - call("log", total) + ((chosen.to(x.dtype) - parts / total.unsqueeze(-1)) * change).sum(dim=-1)
 
 
 def summed_last(x: Tensor) -> Tensor:
