@@ -15,6 +15,7 @@ import torch
 from launch.plan.speed import GPU
 from launch.work.process import free_memory, ran_out_of_memory
 from plasticity_lab.agents import compiled, graphs
+from plasticity_lab.agents.supervised import several
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.workload import Packed, Workload
 from plasticity_lab.kernels import steps_on_gpu
@@ -111,6 +112,15 @@ def test_recorded_calls_give_the_bits_of_ordinary_ones(monkeypatch):
     monkeypatch.setattr(compiled, "FED_BYTES", 0)
     ordinary = on_gpu(runs_of(3, "mlp", "rrelu"), GREY, compiled=True)
     assert not [name for k in range(3) for name in differing(recorded.of(k), ordinary.of(k))]
+
+
+def test_several_steps_in_one_launch_give_the_bits_of_single_ones(monkeypatch):
+    """Of 44 steps of a task 32 in two launches; moments are reset between tasks."""
+    runs = [run(seed, "rrelu", tasks=3, images=700, batch_size=16, optimizer={"reset": "task"}) for seed in range(3)]
+    at_once = on_gpu(runs, images(28, 700, 40), compiled=True)
+    monkeypatch.setattr(several, "STEPS", 1000)
+    single = on_gpu(runs, images(28, 700, 40), compiled=True)
+    assert not [name for k in range(3) for name in differing(at_once.of(k), single.of(k))]
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
