@@ -23,12 +23,18 @@ class Compiled:
         addition to its arguments must follow from these words. None for a function that shares no graphs.
     reads: positions of the arguments that the function does not change. On a GPU a call is recorded, and other
         arguments that move between calls are copied (see `Captured`).
+    around: makes the function that is called, and recorded, from the graph, for example several calls of it; None for
+        the graph itself.
     """
 
     def __init__(
-        self, function: Callable[..., Any], same: Sequence[str] | None = None, reads: Collection[int] = ()
+        self,
+        function: Callable[..., Any],
+        same: Sequence[str] | None = None,
+        reads: Collection[int] = (),
+        around: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
     ) -> None:
-        self._function, self._same, self._reads = function, same, reads
+        self._function, self._same, self._reads, self._around = function, same, reads, around
         self._graphs: dict[tuple[torch.Size, ...], Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
@@ -37,6 +43,7 @@ class Compiled:
         graph = self._graphs.get(shapes)
         if graph is None:
             graph = graphs.graph_of(self._function, self._same, arguments)
+            graph = graph if self._around is None else self._around(graph)
             if any(isinstance(leaf, torch.Tensor) and leaf.is_cuda for leaf in tree_leaves(arguments)):
                 graph = Captured(graph, self._reads, cuda_graph)
             self._graphs[shapes] = graph

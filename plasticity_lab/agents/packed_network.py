@@ -193,8 +193,9 @@ class PackedNetwork:
         if self.intervention.restarts_agent:
             self._restart_moments()
         self.kept = self.intervention.before_task(self._now(task=task, coming=coming))
-        if self.intervention.restarts_agent and self.rule:
-            self._restart_rule()
+        if self.intervention.restarts_agent and self.rule:  # from the present parameters, for active ones alone
+            active = self.train_state
+            _overwrite(active.rule, self.optimizer.start_state(self.model.learned(active.parameters)))
 
     def end_task(
         self, task: int, examples: Examples | None = None, log_likelihood: LogLikelihood | None = None
@@ -205,7 +206,8 @@ class PackedNetwork:
         now = self._now(task=task, examples=examples, log_likelihood=log_likelihood)
         self.kept = self.intervention.after_task(now)
         if self.optimizer.reset == "task":
-            self.moments, self.rule = self.optimizer.start(self.learned), self.optimizer.start_state(self.learned)
+            _overwrite(self.moments, self.optimizer.start(self.learned))
+            _overwrite(self.rule, self.optimizer.start_state(self.learned))
             self.kept = self._with_moments(self.intervention.moments_begun(self.kept))
             self._counts.reset()
 
@@ -263,18 +265,9 @@ class PackedNetwork:
     def _restart_moments(self) -> None:
         """Resets the moments of active parameters to their initial values; moments of idle environments stay."""
         parameters, moments, *_ = self.train_state
-        for kind, fresh in self.optimizer.start(self.model.learned(parameters)).items():
-            for name, value in fresh.items():
-                moments[kind][name].copy_(value)
+        _overwrite(moments, self.optimizer.start(self.model.learned(parameters)))
         self.kept = self._with_moments(self.intervention.moments_begun(self.kept))
         self._counts.reset_active(self.body)
-
-    def _restart_rule(self) -> None:
-        """Starts the optimizer's other state again, from the present parameters; idle environments' entries stay."""
-        parameters, _, _, rule = self.train_state
-        for kind, fresh in self.optimizer.start_state(self.model.learned(parameters)).items():
-            for name, value in fresh.items():
-                rule[kind][name].copy_(value)
 
     def _change(self, runs: NDArray[np.bool_]) -> None:
         self.change.apply(runs, [self.parameters, *(each.parameters for each in self.targets)], self.moments)
@@ -298,3 +291,10 @@ class PackedNetwork:
 
     def _copied(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {name: value.to(self.device, copy=True) for name, value in values.items()}
+
+
+def _overwrite(values: Mapping[str, Mapping[str, Tensor]], by: Mapping[str, Mapping[str, Tensor]]) -> None:
+    """Changes values in place: a recorded step on a GPU reads them at their addresses."""
+    for kind, fresh in by.items():
+        for name, value in fresh.items():
+            values[kind][name].copy_(value)

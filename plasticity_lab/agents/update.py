@@ -22,7 +22,8 @@ from plasticity_lab.agents.optimizer_step import (
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.interventions.intervention import SECOND_BATCH, Intervention
 from plasticity_lab.interventions.now import Now, State, Tensors, noting
-from plasticity_lab.kernels.through import ThroughKernels, prepare, through
+from plasticity_lab.kernels import steps_on_gpu
+from plasticity_lab.kernels.through import Tapped, ThroughKernels, prepare, through
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import uniforms
 from plasticity_lab.stacking.linear import StackedLinear
@@ -117,21 +118,32 @@ def update_of(
     """The update as a function of tensors alone: (train state, inputs, batch) → (the intervention's next state, the
     loss's measurements).
 
-    kernels: whether our own kernels compute linear layers.
-    examples: the batch entry, (K, B, ...), that passes through each layer once; None if no entry does. With kernels, a
-        kernel then also takes the optimizer step of linear layers, unless other parts need their gradients.
+    kernels: whether our own kernels of a CPU compute linear layers.
+    examples: the batch entry, (K, B, ...), that passes through each layer once; None if no entry does. With kernels,
+        and on a GPU, one also takes the optimizer step of linear layers then, unless other parts need their gradients.
     body: the environment of the batch; None if there is only one.
     divergence, in_round: `Now.divergence`, as a function of the agent's settings and both outputs, and `Now.round`, for
         interventions that watch outputs. The batch then has `SECOND`, if the intervention requires it.
     """
     optimize = optimizer_step_of(model, optimizer, intervention)
     once = examples is not None and model.network.rows_are_examples
-    fused = kernels and once and fuses(optimizer, intervention, clip is not None)
+    fused = once and fuses(optimizer, intervention, clip is not None)
     if kernels:
         prepare(called_kernels(model, optimizer, intervention, clipped=clip is not None or not once), at_once=False)
     layers = [layer for each in model.design.layers if isinstance(layer := linear_of(each), StackedLinear)]
-    tapped = layers if fused else []
-    names = {f"{layer.name}.{part}" for layer in tapped for part in ("weight", "bias")}
+
+    def taps_of(train: TrainState, batch: Tensors) -> dict[str, Tensor]:
+        """Zeros (K, B, O) for each layer if a kernel takes the layers' step; otherwise none."""
+        if examples is None or not fused:
+            return {}
+        rows, some = batch[examples].shape[:2], next(iter(train.parameters.values()))
+        if not (kernels or steps_on_gpu.serves(optimizer.kernel, some, rows[1])):
+            return {}
+        return {
+            layer.name: torch.zeros(*rows, layer.padded, device=batch[examples].device)
+            for layer in layers
+            if f"{layer.name}.weight" in train.parameters
+        }
 
     def watched(output: LossOutput, train: TrainState, inputs: UpdateInputs, batch: Tensors) -> dict[str, Any]:
         """The fields of `Now` for a penalty that watches outputs."""
@@ -147,14 +159,14 @@ def update_of(
         parameters: Tensors, taps: Tensors, learned: Tensors, train: TrainState, inputs: UpdateInputs, batch: Tensors
     ) -> tuple[Tensor, tuple[Tensors, Tensors, Tensors, Tensors, Tensors, Tensors]]:
         parameters = {**train.parameters, **parameters}
-        layered = ThroughKernels(parameters, taps) if kernels else parameters
+        layered = ThroughKernels(parameters, taps) if kernels else Tapped(parameters, taps) if taps else parameters
         output = loss(layered, inputs.settings, batch)
         now = _now(model, parameters, train, inputs)
         if intervention.watches_outputs:
             now = now._replace(state={**train.state, **learned}, **watched(output, train, inputs, batch))
         hidden = _activations(model, output.hidden) if intervention.watches_units else {}
         rows = {} if output.weights is None else {"weights": output.weights}
-        layer_inputs = layered.given if isinstance(layered, ThroughKernels) else {}
+        layer_inputs = layered.given if isinstance(layered, Tapped) else {}
         total = output.total.sum() + (term := noting(intervention.penalty(now))).total.sum()
         for name in model.losses:
             total = total + output.hidden[name].sum()
@@ -162,16 +174,9 @@ def update_of(
 
     def update(train: TrainState, inputs: UpdateInputs, batch: Tensors) -> tuple[State, Tensors]:
         inputs = scheduled(optimizer, inputs)
+        taps = taps_of(train, batch)
+        names = {f"{layer}.{part}" for layer in taps for part in ("weight", "bias")}
         others = {name: value for name, value in model.learned(train.parameters).items() if name not in names}
-        taps = (
-            {}
-            if examples is None
-            else {
-                layer.name: torch.zeros(*batch[examples].shape[:2], layer.padded, device=batch[examples].device)
-                for layer in tapped
-                if f"{layer.name}.weight" in train.parameters
-            }
-        )
         learned = {name: train.state[name] for name in intervention.learned}
         gradients_of = torch.func.grad(total, argnums=(0, 1, 2), has_aux=True)
         (gradients, deltas, of_learned), (measured, hidden, rows, layer_inputs, noted, statistics) = gradients_of(
@@ -184,7 +189,7 @@ def update_of(
         before = {name: value.clone() for name, value in kept.items()}
         optimize(train, gradients, inputs)
         weights = {f"{name}.weight": x for name, x in layer_inputs.items()}
-        for own, corrections in by_count(model, inputs, list(weights)) if tapped else ():
+        for own, corrections in by_count(model, inputs, list(weights)):
             own_inputs = {name.removesuffix(".weight"): weights[name] for name in own}
             if own_inputs:
                 settings = inputs.settings["optimizer"]

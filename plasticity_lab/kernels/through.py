@@ -14,8 +14,8 @@ from plasticity_lab.kernels.layers import conv, linear, softmax, tell_shapes
 Tensors = Mapping[str, Tensor]
 
 
-class ThroughKernels(dict[str, Tensor]):
-    """The parameters of a pack with linear and convolutional layers computed by our kernels.
+class Tapped(dict[str, Tensor]):
+    """The parameters of a pack, if a kernel takes the optimizer step of linear layers.
 
     taps: layer → zeros (K, B, O), added to the output of the layer: the gradient by them is the gradient by the output.
     With the layer's input it gives the gradient of the weights. given: layer → its input (K, B, I), for these layers.
@@ -26,14 +26,21 @@ class ThroughKernels(dict[str, Tensor]):
         self.taps = {} if taps is None else taps
         self.given: dict[str, Tensor] = {}
 
-    def linear(self, layer: str, x_KBI: Tensor) -> Tensor:
-        """The output of a linear layer, (K, B, O).  x (1, B, I): the input of all runs; such a layer has no tap."""
-        h_KBO = linear(x_KBI, self[f"{layer}.weight"], self[f"{layer}.bias"])
+    def tapped(self, layer: str, x_KBI: Tensor, h_KBO: Tensor) -> Tensor:
+        """The output of a layer with its tap, if it has one.  x: the input. h: the output."""
         if layer not in self.taps:
             return h_KBO
         assert layer not in self.given, f"{layer} is used twice, and has one tap"
         self.given[layer] = x_KBI
         return h_KBO + self.taps[layer]
+
+
+class ThroughKernels(Tapped):
+    """The parameters of a pack with linear and convolutional layers computed by our kernels of a CPU."""
+
+    def linear(self, layer: str, x_KBI: Tensor) -> Tensor:
+        """The output of a linear layer, (K, B, O).  x (1, B, I): the input of all runs; such a layer has no tap."""
+        return self.tapped(layer, x_KBI, linear(x_KBI, self[f"{layer}.weight"], self[f"{layer}.bias"]))
 
     def conv(self, layer: str, x_KBCHW: Tensor, kernel: int, margin: int) -> Tensor:
         """The output of a convolution, (K, B, O, H', W'), channels last in memory."""

@@ -18,6 +18,10 @@ PRECISION = "tf32x3"
 """Each number is split into two of 11 bits, and the GPU's tensor cores compute three of their four products. On an H200
 the results were closer to float64's than with single products: an error of 1.6e-7 of the whole, compared with 5.1e-7,
 at 784 products a sum. They were up to twice as fast."""
+FUSED = False
+"""Whether Triton may add a product without rounding it. Only the step of Adam has such products; but Triton 3.9 warns
+if this is not said.
+"""
 PLACES = 2048
 """Parts of a gradient over this many places are summed in parallel, then added one by one."""
 
@@ -63,7 +67,7 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
     found = a.new_empty(runs, parts, height, width)
     if not found.numel():
         return found[:, 0]
-    tile = side(height, 32), side(width, 64), 16 if inner <= 16 else 32
+    tile = tile_of(height, width, inner)
     grid = triton.cdiv(height, tile[0]) * triton.cdiv(width, tile[1]), runs, parts
     first_bias = bias if parts == 1 else None
     of_bias = (0, 0) if first_bias is None else (first_bias.stride(0), first_bias.stride(2))
@@ -71,13 +75,18 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
         a, b, first_bias, found, height, width, inner,
         *a.stride(), *b.stride(), *of_bias,
         found.stride(0), found.stride(1), TAKEN=PART if parts > 1 else inner, BIASED=first_bias is not None,
-        PRECISION=PRECISION, BM=tile[0], BN=tile[1], BR=tile[2],
+        PRECISION=PRECISION, BM=tile[0], BN=tile[1], BR=tile[2], enable_fp_fusion=FUSED,
     )  # fmt: skip
     if parts == 1:
         return found[:, 0]
     ones = a.new_ones(1, 1, 1).expand(runs, 1, parts)
     total = product(ones, found.flatten(2), None).view(runs, height, width)
     return total if bias is None else total + bias
+
+
+def tile_of(height: int, width: int, inner: int) -> tuple[int, int, int]:
+    """A program's rows, columns and products at a time, in a product of matrices of these sides."""
+    return side(height, 32), side(width, 64), 16 if inner <= 16 else 32
 
 
 def side(count: int, most: int) -> int:
@@ -180,7 +189,7 @@ def convolution(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> 
     _convolution[grid](  # pyright: ignore[reportIndexIssue]
         x, weight, bias, h, places, outputs, *x.stride(), *weight.stride(), *of_bias,
         P=patch, SIDE=kernel, ROWS=h.shape[3], COLUMNS=h.shape[4], BIASED=bias is not None,
-        PRECISION=PRECISION, BO=tile, BM=128, BP=16,
+        PRECISION=PRECISION, BO=tile, BM=128, BP=16, enable_fp_fusion=FUSED,
     )  # fmt: skip
     return h
 
@@ -198,7 +207,7 @@ def gradients(x: Tensor, delta: Tensor, kernel: int) -> Tensor:
     _gradients[grid](  # pyright: ignore[reportIndexIssue]
         x, delta, found, places, outputs, *x.stride(), *delta.stride(),
         P=patch, SIDE=kernel, ROWS=rows, COLUMNS=columns, TAKEN=PLACES,
-        PRECISION=PRECISION, BO=tile[0], BM=64, BP=tile[1],
+        PRECISION=PRECISION, BO=tile[0], BM=64, BP=tile[1], enable_fp_fusion=FUSED,
     )  # fmt: skip
     if parts == 1:
         return found[:, 0]

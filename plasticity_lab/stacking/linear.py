@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
-from plasticity_lab.kernels.through import ThroughKernels
+from plasticity_lab.kernels.through import Tapped, ThroughKernels
 from plasticity_lab.stacking.products import product
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -123,9 +123,13 @@ class StackedLinear:
             return h_KBO if h_KBO.shape[2] == self.outputs else h_KBO[..., : self.outputs]
         weight, bias = parameters[f"{self.name}.weight"], parameters[f"{self.name}.bias"]
         more_I, more_O = (3 if count == 1 else 0 for count in (self.inputs, self.padded))
+        padded_KBI = x_KBI
         if more_I or more_O:
-            x_KBI, weight, bias = pad(x_KBI, (0, more_I)), pad(weight, (0, more_O, 0, more_I)), pad(bias, (0, more_O))
-        h_KBO = product(x_KBI, weight, bias)
+            padded_KBI = pad(x_KBI, (0, more_I))
+            weight, bias = pad(weight, (0, more_O, 0, more_I)), pad(bias, (0, more_O))
+        h_KBO = product(padded_KBI, weight, bias)
+        if isinstance(parameters, Tapped):
+            h_KBO = parameters.tapped(self.name, x_KBI, h_KBO[..., : self.padded])
         return h_KBO if h_KBO.shape[2] == self.outputs else h_KBO[..., : self.outputs]
 
 

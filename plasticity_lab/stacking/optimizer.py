@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import Component, check
+from plasticity_lab.kernels.steps_on_gpu import step_of
 from plasticity_lab.stacking.products import run_sums
 from plasticity_lab.stacking.run_axis import beside
 from plasticity_lab.stacking.schedule import PERIODS, SHAPES
@@ -47,7 +48,7 @@ class Optimizer(Component):
 
     kernel: ClassVar[str | None] = None
     """Our own kernel for its step of linear layers, an operator of torch.ops.plasticity_lab; None if there is no
-    kernel."""
+    kernel. `steps_on_gpu.STEPS` has some of them for a GPU."""
 
     copies: ClassVar[int] = 0
     """Its memory (moments, state and temporary tensors) beyond two moments, as a multiple of the memory of all
@@ -143,15 +144,15 @@ class Optimizer(Component):
         settings: Tensors,
         now: Tensors,
     ) -> None:
-        """The same step of some linear layers, by the `kernel`, which computes their gradients itself.
+        """The same step of some linear layers, by the `kernel` for the device, which computes their gradients itself.
 
         layer_inputs: layer → (K, B, I); deltas: layer → (K, B, O), the gradient by the layer's output.
         """
         assert self.kernel is not None
-        step, numbers = getattr(torch.ops.plasticity_lab, self.kernel), self.kernel_numbers(settings, now)
+        numbers = self.kernel_numbers(settings, now)
         for layer, x in layer_inputs.items():
             values = (parameters, *(moments[kind] for kind in self.moments))
-            step(
+            step_of(self.kernel, x)(
                 x,
                 deltas[layer],
                 numbers,

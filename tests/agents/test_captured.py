@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from plasticity_lab.agents.compiled import FED_BYTES, Captured
+from tests.helpers.recorded import recorded as recorded_call
 
 
 class Trained(NamedTuple):
@@ -22,7 +23,7 @@ def step(train, batch, measured, at):
 
 
 class Recorded:
-    """A call that is replayed answers in the same tensors each time, as a CUDA graph does."""
+    """A step, and how often it was recorded."""
 
     def __init__(self):
         self.count = 0
@@ -30,14 +31,7 @@ class Recorded:
 
     def __call__(self, function, device):
         self.count += 1
-        own = {}
-
-        def replay():
-            for name, value in function().items():
-                own[name] = own[name].copy_(value) if name in own else value
-            return dict(own)
-
-        return replay
+        return recorded_call(function, device)
 
 
 @pytest.fixture

@@ -213,3 +213,16 @@ def test_two_networks_and_a_target_are_the_same_alone_packed_and_resumed(mates):
     assert int(alone.networks["actor"].kept["resets"]) > 0, "a test of nothing"
     assert alone.numbers(0) == learned(*mates, 3).numbers(-1)
     assert alone.numbers(0) == learned(3, *mates, stop=3).numbers(0)
+
+
+def test_moments_that_are_reset_between_tasks_stay_where_they_are():
+    own = parts_of([run(0, optimizer={"reset": "task"}, images=64, network={"width": 7})])
+    pack = network(own)
+    first = pack.moments["first"]["q.weight"]
+    first.fill_(3.0)
+    pack.took(5)
+    pack.end_task(0)
+    assert pack.moments["first"]["q.weight"] is first
+    assert not first.any()
+    assert pack.state()["updates"] == 0
+    assert pack.updates == 5

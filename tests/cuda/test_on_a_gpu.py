@@ -6,6 +6,7 @@ are worth an issue with the device's name and the output.
 
 import subprocess
 import sys
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ import torch
 
 from launch.plan.speed import GPU
 from launch.work.process import free_memory, ran_out_of_memory
-from plasticity_lab.agents import compiled
+from plasticity_lab.agents import compiled, graphs
+from plasticity_lab.agents.supervised import several
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.workload import Packed, Workload
+from plasticity_lab.kernels import steps_on_gpu
 from tests.helpers.packs import choice, differing, images, interventions_under, run, trained
 
 NO_GPU = "torch can use no GPU here (torch.cuda.is_available() is false); these tests need one."
@@ -109,6 +112,26 @@ def test_recorded_calls_give_the_bits_of_ordinary_ones(monkeypatch):
     monkeypatch.setattr(compiled, "FED_BYTES", 0)
     ordinary = on_gpu(runs_of(3, "mlp", "rrelu"), GREY, compiled=True)
     assert not [name for k in range(3) for name in differing(recorded.of(k), ordinary.of(k))]
+
+
+def test_several_steps_in_one_launch_give_the_bits_of_single_ones(monkeypatch):
+    """Of 44 steps of a task 32 in two launches; moments are reset between tasks."""
+    runs = [run(seed, "rrelu", tasks=3, images=700, batch_size=16, optimizer={"reset": "task"}) for seed in range(3)]
+    at_once = on_gpu(runs, images(28, 700, 40), compiled=True)
+    monkeypatch.setattr(several, "STEPS", 1000)
+    single = on_gpu(runs, images(28, 700, 40), compiled=True)
+    assert not [name for k in range(3) for name in differing(at_once.of(k), single.of(k))]
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_step_that_stores_no_gradient_gives_the_bits_of_one_that_does(network, compiled, monkeypatch):
+    monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
+    one = on_gpu(runs_of(3, network, "rrelu"), NETWORKS[network], compiled=compiled)
+    monkeypatch.setattr(steps_on_gpu, "STEPS", {})
+    monkeypatch.setattr(graphs, "_here", OrderedDict())
+    other = on_gpu(runs_of(3, network, "rrelu"), NETWORKS[network], compiled=compiled)
+    assert not [name for k in range(3) for name in differing(one.of(k), other.of(k))]
 
 
 def test_another_process_takes_a_graph_from_the_disk_and_gets_the_same_bits(monkeypatch, tmp_path):

@@ -19,6 +19,7 @@ from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.evenly_spread import evenly_spread, probe_of
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.supervised import several
 from plasticity_lab.agents.supervised.coming import ComingImages
 from plasticity_lab.agents.supervised.earlier import EarlierTask
 from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for
@@ -94,8 +95,12 @@ class SupervisedLearner:
         score = score_of(model, self.pixels, parts.kernels)
         self.same = (parts.structure, model.structure_key, *self.pixels.structure_key)
         self.step = self.mixing = step
+        self.several: Callable[..., Mapping[str, Tensor]] | None = None  # `several.STEPS` steps in one launch
         if compiled:
-            self.step = Compiled(step, ("supervised step", *self.same), reads=READS)
+            words = "supervised step", *self.same
+            self.step = Compiled(step, words, reads=READS)
+            if device.type == "cuda":
+                self.several = Compiled(step, words, reads=several.READS, around=several.several)
             of_mixing = "supervised step in a transition", *self.same
             self.mixing = Compiled(step, of_mixing, reads=READS_IN_TRANSITION)
         of_score = "supervised score", *self.same
@@ -240,7 +245,13 @@ class SupervisedLearner:
             held = self.network.held()
             self.many(train_state, settings["activation"], self.keys, images, tables, measured, first, steps, held)
             return
-        for at in self.tables.at[first : first + steps]:
+        last = first + steps
+        if self.several is not None and not earlier and steps >= several.STEPS:
+            at = self.tables.count.fill_(first)
+            while last - first >= several.STEPS:
+                state = self.several(train_state, settings, self.keys, images, tables, measured, at)
+                train_state, first = train_state._replace(state=state), first + several.STEPS
+        for at in self.tables.at[first:last]:
             train_state = train_state._replace(
                 state=step(train_state, settings, self.keys, images, tables, measured, at, *earlier)
             )

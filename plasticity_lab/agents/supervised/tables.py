@@ -26,6 +26,7 @@ class Tables:
     def __init__(self, rows: int, runs: int, batch_size: int, device: torch.device) -> None:
         self.rows, self.device = rows, device
         self.at = [torch.tensor([row], device=device) for row in range(rows)]
+        self.count = torch.zeros(1, dtype=torch.int64, device=device)  # an index that the device counts
         self.examples = aligned(batch_size)
         shape = rows, runs, self.examples
         self.measured = {
