@@ -2,7 +2,9 @@
 
 The order of a run's sums depends on the shapes of its own matrices and images alone, so its bits do not depend on the
 pack; cuBLAS chooses its routine by the number of matrices too. Convolutions make no tensor of patches: a program reads
-its numbers from the images.
+its numbers from the images. Triton is told that places are adjacent in memory, which is true except at the ends of
+rows: otherwise it lets threads run along the first axis of a tile (3.6) or along the last one (3.7 and later). Vectors
+do not cross the end of a row, since Triton also knows the number of columns.
 
 Legend: K runs, (M, R) times (R, N), S parts of R; B examples, C input channels, H, W rows and columns, O output
 channels, P numbers of a patch, C·kernel²; in convolutions M places of the kernel in all examples, S parts of them.
@@ -109,7 +111,7 @@ def _convolution(
     weight_ptr += run * weight_K
     m = tl.where(places < M, places, 0)  # results beyond M are computed and not stored
     example, place = m // (ROWS * COLUMNS), m % (ROWS * COLUMNS)
-    here = example * x_B + place // COLUMNS * x_H + place % COLUMNS * x_W
+    here = tl.max_contiguous(example * x_B + place // COLUMNS * x_H + place % COLUMNS * x_W, BM)
     total = tl.zeros((BO, BM), dtype=tl.float32)
     if BIASED:
         bias = tl.load(bias_ptr + run * bias_K + channels * bias_O, mask=channels < outputs, other=0.0)
@@ -124,7 +126,8 @@ def _convolution(
             other=0.0,
         )
         total = tl.dot(weight, x, total, input_precision=PRECISION)
-    there = (example * outputs)[None, :] * (ROWS * COLUMNS) + (channels * (ROWS * COLUMNS))[:, None] + place[None, :]
+    results = tl.max_contiguous(example * outputs * (ROWS * COLUMNS) + place, BM)
+    there = (channels * (ROWS * COLUMNS))[:, None] + results[None, :]
     tl.store(h_ptr + run * M * outputs + there, total, mask=(channels[:, None] < outputs) & (places[None, :] < M))
 
 
@@ -150,7 +153,6 @@ def _gradients(
         places = part * TAKEN + at + tl.arange(0, BM)
         there = (channels[None, :] < outputs) & (places[:, None] < M)
         m = tl.where(places < M, places, 0)  # values beyond M are multiplied by zeros
-        # Places are adjacent in memory; threads read along a tile's first axis unless Triton knows the contiguous one.
         x = tl.load(x_ptr + (_offsets(m, x_B, x_H, x_W, ROWS, COLUMNS)[:, None] + away[None, :]))
         delta = tl.load(
             delta_ptr + _offsets(m, delta_B, delta_H, delta_W, ROWS, COLUMNS)[:, None], mask=there, other=0.0
@@ -176,7 +178,7 @@ def _gradients(
 @triton.jit
 def _offsets(places, of_B, of_H, of_W, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     example, row, column = places // (ROWS * COLUMNS), places % (ROWS * COLUMNS) // COLUMNS, places % COLUMNS
-    return example * of_B + row * of_H + column * of_W
+    return tl.max_contiguous(example * of_B + row * of_H + column * of_W, places.shape[0])
 
 
 def convolution(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> Tensor:

@@ -68,16 +68,32 @@ def test_the_numbers_are_those_of(code):
     subprocess.run(command, env=interpreted, check=True)
 
 
-def compiled(kernel, fixed):
-    """A kernel for an H200. fixed: its constants, and numbers that Triton would see to be 1."""
+def compiled(kernel, fixed, strides=()):
+    """A kernel for an H200.
+
+    fixed: its constants, and numbers that Triton would see to be 1. strides: beginnings of names of numbers that it would
+    see to be multiples of 16, as addresses are.
+    """
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
     names = kernel.arg_names
     kinds = {name: "constexpr" if name in fixed else "*fp32" if name.endswith("_ptr") else "i32" for name in names}
-    aligned = {(names.index(name),): [["tt.divisibility", 16]] for name, kind in kinds.items() if kind == "*fp32"}
+    multiples = [name for name, kind in kinds.items() if kind == "*fp32" or name.startswith(tuple(strides))]
+    aligned = {(names.index(name),): [["tt.divisibility", 16]] for name in multiples if name not in fixed}
     source = ASTSource(kernel, kinds, {(names.index(name),): value for name, value in fixed.items()}, aligned)
     return triton.compile(source, target=GPUTarget("cuda", 90, 32), options=OPTIONS)
+
+
+def accesses(made, kind):
+    """Shape, numbers for each thread and order of axes of a kernel's reads or writes of tiles."""
+    code = made.asm["ttgir"]
+    layouts = re.findall(
+        r"^(#\w+) = #ttg\.blocked<\{sizePerThread = (\[.*?\]).*order = \[([\d, ]+)\]", code, re.MULTILINE
+    )
+    of = {name: (count, order) for name, count, order in layouts}
+    found = re.findall(rf"{kind} .*tensor<(\d+x\d+)x!tt\.ptr<f32>, (#\w+)>", code)
+    return {(shape, *of[layout]) for shape, layout in found}
 
 
 def test_threads_that_gather_gradients_read_what_lies_side_by_side():
@@ -86,13 +102,35 @@ def test_threads_that_gather_gradients_read_what_lies_side_by_side():
 
     numbers = {"P": 288, "SIDE": 3, "ROWS": 32, "COLUMNS": 32, "TAKEN": 2048, "BO": 32, "BM": 64, "BP": 128}
     made = compiled(_gradients, {**numbers, "PRECISION": "tf32x3", "x_W": 1, "delta_W": 1})
-    code = made.asm["ttgir"]
-    layouts = dict(re.findall(r"^(#\w+) = #ttg\.blocked<\{.*order = \[([\d, ]+)\]", code, re.MULTILINE))
-    copies = re.findall(r"async_copy_global_to_local .*tensor<(\d+x\d+)x!tt\.ptr<f32>, (#\w+)>", code)
-    assert {(shape, layouts[layout]) for shape, layout in copies} == {("64x128", "0, 1"), ("64x32", "0, 1")}, code
+    found = accesses(made, "async_copy_global_to_local")
+    assert found == {("64x128", "[1, 1]", "0, 1"), ("64x32", "[1, 1]", "0, 1")}, found
     loop = made.asm["ptx"].split("mma.sync")[0]
     assert "ldmatrix" in loop
     assert "ld.shared" not in loop
+
+
+@pytest.mark.parametrize("columns", [10, 21, 28])
+def test_threads_of_a_convolution_read_and_write_what_lies_side_by_side(columns):
+    """Places, the second axis; rows may have an odd number of pixels, so that no vector is read across their ends."""
+    from plasticity_lab.kernels.triton_kernels import _convolution
+
+    numbers = {"P": 400, "SIDE": 5, "ROWS": columns, "COLUMNS": columns, "BO": 16, "BM": 128, "BP": 16}
+    made = compiled(_convolution, {**numbers, "BIASED": True, "PRECISION": "tf32x3", "x_W": 1, "weight_O": 1})
+    pixels = {each for each in accesses(made, "async_copy_global_to_local") if each[0] == "16x128"}
+    assert pixels == accesses(made, "tt.store") == {("16x128", "[1, 1]", "1, 0")}
+
+
+@pytest.mark.parametrize(("columns", "most"), [(10, 2), (21, 1), (28, 4)])
+def test_no_vector_is_read_across_the_end_of_a_row(columns, most):
+    """Triton is told that places are adjacent, which is false at the end of a row. It counts columns by itself."""
+    from plasticity_lab.kernels.triton_kernels import _gradients
+
+    numbers = {"P": 16, "SIDE": 1, "ROWS": columns, "COLUMNS": columns, "TAKEN": 2048, "BO": 16, "BM": 64, "BP": 16}
+    fixed = {**numbers, "PRECISION": "tf32x3", "x_W": 1, "delta_W": 1}
+    made = compiled(_gradients, fixed, strides=("x_", "delta_", "M"))
+    counts = [count for kind in ("async_copy", "tt.load") for _, count, _ in accesses(made, kind)]
+    assert counts
+    assert all(int(count[1:].partition(",")[0]) <= most for count in counts), counts
 
 
 def test_a_step_sums_no_more_examples_than_a_product_sums_in_one_part():
