@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_leaves
 
+from plasticity_lab.agents import written_graph
 from plasticity_lab.kernels import build, layers, on_gpu
 from plasticity_lab.stacking.pool import larger, whole_pool
 from plasticity_lab.waits import waiting
@@ -63,7 +64,6 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
     if _instead is not None:
         return _instead(function)
     build.begin_expected()  # our kernels are compiled at the same time
-    _prepare_dynamo()
     if same is None:
         _not_kept += 1
         with waiting("compiling", "graphs"):
@@ -97,6 +97,7 @@ def forget() -> None:
 
 def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """The compiled function. A half-written library, left by a compiler that was stopped, is removed and made again."""
+    _prepare_dynamo()
     removed: set[Path] = set()
     while True:
         try:
@@ -162,13 +163,26 @@ def _prepare_dynamo() -> None:
 
 
 def _compiled_and_kept(function: Callable[..., Any], arguments: Sequence[Any], path: Path | None) -> Graph:
+    from plasticity_lab.kernels.one_library import Together  # imports torch's compiler
+
+    Together.written.clear()
     graph = _compiled(function, arguments)
     known = all(is_known(source.module) for source in graph.source_info().inlined_sources)
     # If a source file was edited while this process runs, the compiled code differs from the file.
-    if path is not None and known and _digest() == _AT_START:
-        with contextlib.suppress(Exception):  # without the file, other processes compile it too
-            path.parent.mkdir(parents=True, exist_ok=True)
-            graph.save_compiled_function(str(path))
+    kept = path if known and _digest() == _AT_START else None
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+    if Together.written:
+        written = Together.written[-1]
+        source = written_graph.source_of(graph, arguments, written.python, written.kernels)
+        if source is not None:
+            if kept is not None:
+                with contextlib.suppress(OSError):  # without the file, other processes compile it too
+                    written_graph.save(kept, source, written.kernels)
+            return written_graph.made(source, written.kernels)
+    if kept is not None:
+        with contextlib.suppress(Exception):
+            graph.save_compiled_function(str(kept))
     return graph
 
 
@@ -192,6 +206,9 @@ def _loaded(path: Path | None, function: Callable[..., Any]) -> Graph | None:
     if path is None:
         return None
     try:
+        if (written := written_graph.load(path)) is not None:
+            return written
+        _prepare_dynamo()
         with path.open("rb") as file:
             graph = torch.compiler.load_compiled_function(file, f_globals=getattr(function, "__globals__", None))
     except Exception:  # a damaged file, or one with its machine code missing: it is overwritten
@@ -221,9 +238,8 @@ def _path(known: str, arguments: Sequence[Any]) -> Path | None:
 
 def _width_of_vectors() -> int | None:
     """Torch's vector width in bits for compiled code; None if it follows the processor."""
-    from torch._inductor import config  # not imported by eager workers
-
-    return config.cpp.simdlen
+    config = sys.modules.get("torch._inductor.config")  # if it was not imported, nobody has changed it
+    return None if config is None else config.cpp.simdlen
 
 
 def _shapes(arguments: Sequence[Any]) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import torch._inductor.async_compile as torch_compiler
 from torch._inductor.async_compile import AsyncCompile
@@ -92,8 +93,18 @@ class Place:
     number: int
 
 
+class Written(NamedTuple):
+    """A graph as torch wrote it: its Python, and for each kernel named there its library and its number in it."""
+
+    python: Path
+    kernels: dict[str, tuple[Path, int]]
+
+
 class Together(AsyncCompile):
     """torch's compiler of kernels, which waits until it knows all of a graph."""
+
+    written: ClassVar[list[Written]] = []
+    """The graphs of this process, until the list is cleared."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -106,8 +117,11 @@ class Together(AsyncCompile):
 
     def wait(self, scope: dict[str, Any]) -> None:
         """Compiles the kernels that are not on the disk, and puts them into the graph's names."""
-        functions = loaded(self._kernels)
-        scope.update({name: functions[at.number] for name, at in scope.items() if isinstance(at, Place)})
+        found = placed(self._kernels)
+        kernels = {name: found[at.number] for name, at in scope.items() if isinstance(at, Place)}
+        scope.update({name: getattr(library, f"kernel_{at}") for name, (library, at) in kernels.items()})
+        places = {name: (Path(str(library.__file__)), at) for name, (library, at) in kernels.items()}
+        self.written.append(Written(Path(scope["__file__"]), places))
         super().wait(scope)
 
 
@@ -116,8 +130,8 @@ def compile_together() -> None:
     torch_compiler.AsyncCompile = Together
 
 
-def loaded(kernels: Sequence[Kernel]) -> list[Any]:
-    """The functions of the kernels in Python."""
+def placed(kernels: Sequence[Kernel]) -> list[tuple[ModuleType, int]]:
+    """Each kernel's library, loaded, and its number in it."""
     parts = divided(kernels)
     loads = [partial(OneLibrary.load, source_of(part)) for part in parts]
     if len(loads) > 1:
@@ -125,11 +139,7 @@ def loaded(kernels: Sequence[Kernel]) -> list[Any]:
             libraries: list[ModuleType] = list(pool.map(lambda load: load(), loads))
     else:
         libraries = [load() for load in loads]
-    return [
-        getattr(library, f"kernel_{at}")
-        for library, part in zip(libraries, parts, strict=True)
-        for at in range(len(part))
-    ]
+    return [(library, at) for library, part in zip(libraries, parts, strict=True) for at in range(len(part))]
 
 
 def divided(kernels: Sequence[Kernel]) -> list[list[Kernel]]:

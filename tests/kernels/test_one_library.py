@@ -6,7 +6,7 @@ from torch._inductor.cpu_vec_isa import VecISA
 
 from plasticity_lab.kernels import one_library
 from plasticity_lab.kernels.instructions import try_flags_alone
-from plasticity_lab.kernels.one_library import divided, loaded, source_of
+from plasticity_lab.kernels.one_library import divided, placed, source_of
 from tests.helpers.packs import needs_compiler
 
 HALVE = """
@@ -31,7 +31,7 @@ def test_kernels_with_the_same_names_inside_are_called_each_by_itself(monkeypatc
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(VecISA, "check_build", None)
     try_flags_alone()
-    halve, add = loaded(KERNELS)
+    halve, add = (getattr(library, f"kernel_{at}") for library, at in placed(KERNELS))
     x, out = torch.tensor([1.0, 2.0, 4.0]), torch.zeros(3)
     halve(x, out, 3)
     add(x, 2)
