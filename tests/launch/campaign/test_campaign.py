@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import torch
 import yaml
 
 from launch.bench.page import tables
-from launch.campaign import images, machine, running, speed
+from launch.campaign import images, machine, running, speed, watcher
 from launch.campaign.__main__ import main
 from launch.campaign.entry import Entry
 from plasticity_lab.errors import ConfigError
@@ -99,6 +100,73 @@ def test_a_campaign_that_is_stopped_ends_its_commands_and_goes_on_at_the_one_tha
     assert said.read_text() == "ac"
 
 
+def test_entries_that_say_so_run_at_the_same_time(tmp_path):
+    """Each writes its file and waits for the other's."""
+    code = 'import os, sys, time\nopen(sys.argv[1], "w")\nwhile not os.path.exists(sys.argv[2]): time.sleep(0.05)'
+    waits = f"{{python}} -c '{code}'"
+    words = planned(tmp_path, a=[f"{waits} {tmp_path}/a {tmp_path}/b"], b=[f"{waits} {tmp_path}/b {tmp_path}/a"])
+    lines = yaml.safe_load((tmp_path / "plan.yaml").read_text())
+    (tmp_path / "plan.yaml").write_text(yaml.safe_dump([line | {"workers": 1, "minutes": 0.4} for line in lines]))
+    if machine.cores() < 2:
+        pytest.skip("one core")
+    begun = time.monotonic()
+    assert main([*words, "--minutes", "0.8"]) == 0
+    assert time.monotonic() - begun < 20, "neither was stopped at its limit of 24 seconds"
+    assert states(tmp_path) == {"a": ("done", 1), "b": ("done", 1)}
+    for name in "ab":
+        assert (tmp_path / f"campaign/results/{name}/result.json").exists()
+
+
+def test_after_a_kill_of_the_campaign_the_processes_of_its_commands_end_too(tmp_path):
+    """The command begins another process in its group, which nobody would end; as `launch.campaign.processes` does."""
+    child = "child = subprocess.Popen(['sleep', '60'])"
+    starts = f"import subprocess, sys; {child}; open(sys.argv[1], 'w').write(str(child.pid)); child.wait()"
+    words = planned(tmp_path, one=[f'{{python}} -c "{starts}" {tmp_path}/pid'])
+    (line,) = yaml.safe_load((tmp_path / "plan.yaml").read_text())
+    (tmp_path / "plan.yaml").write_text(yaml.safe_dump([line | {"minutes": 0.8}]))
+    begun = [sys.executable, "-m", "launch.campaign", *words, "--minutes", "1"]
+    first, until = subprocess.Popen(begun, stdout=subprocess.DEVNULL), time.monotonic() + 60
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    child = int((tmp_path / "pid").read_text())
+    assert os.path.exists(f"/proc/{child}")
+    first.kill()
+    first.wait()
+    until = time.monotonic() + 15
+    while is_running(child):
+        assert time.monotonic() < until, "it has ended, long before the kill after 25 seconds"
+        time.sleep(0.05)
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_the_watcher_ends_groups_that_were_not_removed_and_kills_the_deaf():
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+    words = [sys.executable, "-c", deaf]
+    with (
+        subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE) as killed,
+        subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE) as spared,
+    ):
+        try:
+            for each in (killed, spared):
+                each.stdout.readline()
+            lines = [f"+{killed.pid}", f"+{spared.pid}", f"-{spared.pid}"]
+            assert watcher.left(lines) == {killed.pid}
+            watcher.end(watcher.left(lines), seconds=0.3)
+            assert killed.wait(10) == -signal.SIGKILL
+            assert spared.poll() is None
+        finally:
+            killed.kill()
+            spared.kill()
+
+
 def states_or_none(tmp_path):
     try:
         return states(tmp_path)
@@ -107,8 +175,16 @@ def states_or_none(tmp_path):
 
 
 def children(pid):
+    """The commands of a campaign, without its watcher."""
     with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return [int(child) for child in file.read().split()]
+        found = [int(child) for child in file.read().split()]
+    return [child for child in found if "watcher" not in command(child)]
+
+
+def command(pid):
+    with suppress(OSError), open(f"/proc/{pid}/cmdline") as file:
+        return file.read()
+    return "watcher"
 
 
 def test_a_command_is_asked_to_stop_and_then_killed(tmp_path):
@@ -224,17 +300,22 @@ def test_the_gpus_memory_and_use_are_read(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_study_killed_at_drawn_moments_and_carried_to_another_machine_gets_the_same_numbers(tmp_path):
-    words = ("benchmark=permuted_digits", "activation=relu,tanh", "mode=eager", "seed=0,1", "benchmark.tasks=100")
-    line = {
-        "name": "study",
-        "question": "?",
-        "minutes": 2,
-        "from": "a limit",
-        "sweeps": [f"schedule=smoke {' '.join(words)}"],
-        "leaves": "runs",
-    }
-    (tmp_path / "plan.yaml").write_text(yaml.safe_dump([line]))
+def test_studies_killed_at_drawn_moments_and_carried_to_another_machine_get_the_same_numbers(tmp_path):
+    """Two studies run at the same time, one for each activation."""
+    words = ("benchmark=permuted_digits", "mode=eager", "seed=0,1", "benchmark.tasks=100")
+    lines = [
+        {
+            "name": activation,
+            "question": "?",
+            "minutes": 2,
+            "from": "a limit",
+            "sweeps": [f"schedule=smoke activation={activation} {' '.join(words)}"],
+            "leaves": "runs",
+            "workers": 1,
+        }
+        for activation in ("relu", "tanh")
+    ]
+    (tmp_path / "plan.yaml").write_text(yaml.safe_dump(lines))
     folder, draw = tmp_path / "campaign", np.random.default_rng()
     begun = [sys.executable, "-m", "launch.campaign", "--plan", str(tmp_path / "plan.yaml"), "--device", "cpu"]
     for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
@@ -246,9 +327,9 @@ def test_a_study_killed_at_drawn_moments_and_carried_to_another_machine_gets_the
             shutil.rmtree(folder / "store")
     for _ in range(6):
         subprocess.run([*begun, "--folder", str(folder), "--minutes", "2"], check=True, stdout=subprocess.DEVNULL)
-        if states(tmp_path)["study"][0] == "done":
+        if all(status == "done" for status, _ in states(tmp_path).values()):
             break
-    assert states(tmp_path)["study"] == ("done", 1)
-    undisturbed = Store(tmp_path / "undisturbed")
+    assert states(tmp_path) == {"relu": ("done", 1), "tanh": ("done", 1)}
+    undisturbed, words = Store(tmp_path / "undisturbed"), (*words, "activation=relu,tanh")
     trained(undisturbed, *words)
     assert all_kept(Store(folder / "store"), runs_of(*words)) == all_kept(undisturbed, runs_of(*words))
