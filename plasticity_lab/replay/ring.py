@@ -111,8 +111,13 @@ class Ring:
         """Removes all steps; `end` continues to count."""
         self.held = 0
 
-    def of(self, name: str, index: Index) -> Array:
-        """The values of one array at these steps, (K, B, ...); arbitrary values for steps that the ring lacks."""
+    def of(self, name: str, index: Index | int) -> Array:
+        """The values of one array at these steps, (K, B, ...); arbitrary values for steps that the ring lacks.
+
+        index: the number of a step gives its values in every environment, (K, N): a view; not for frames.
+        """
+        if isinstance(index, int):
+            return self.arrays[name][index % self.rows]
         if name == "frame":
             return self._frames(index.step, index.environment)
         return self.arrays[name][index.step % self.rows, self._runs(index.step), index.environment]

@@ -50,7 +50,7 @@ class Board:
 
     def start(self, copies: Whole, streams: Sequence[np.random.Generator]) -> NDArray[np.uint8]:
         """Starts an episode in these games (E,); returns their boards, (E, C, 10, 10)."""
-        keys = np.array([stream.integers(2**64, dtype=np.uint64) for stream in streams], np.uint64)
+        keys = np.array([stream.bit_generator.random_raw() for stream in streams], np.uint64)
         self.chance.begin(copies, keys)
         self.last[copies] = NOTHING
         for values in self.now.values():
