@@ -91,6 +91,8 @@ def _print_plan(asked: Asked) -> None:
     kept = asked.minutes - asked.usable
     print(f"{until:.1f} of {asked.minutes:g} minutes are planned; {kept:.1f} are for checkpoints and exports.", end=" ")
     print(f"{done} of {len(asked.entries)} entries are done.", flush=True)
+    if machine.is_model(asked.device):
+        print("This machine has no GPU; the plan is for an NVIDIA H200 with 16 cores.", flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -54,11 +54,16 @@ def is_shared(device: str, service: bool) -> bool:
     return device == "cpu" or service or bool(os.environ.get(MPS)) or mps_runs()
 
 
+def is_model(device: str) -> bool:
+    """Whether a plan is for the `MODEL`, since this machine has no GPU."""
+    return device != "cpu" and not gpu_name()
+
+
 def planned_capacity(device: str) -> Capacity:
     """The capacity in a campaign; if no GPU is here, `MODEL`'s."""
-    if device == "cpu" or gpu_name():
-        return capacity(device, is_shared(device, shutil.which(CONTROL) is not None))
-    return capacity(device, True, *MODEL)
+    if is_model(device):
+        return capacity(device, True, *MODEL)
+    return capacity(device, is_shared(device, shutil.which(CONTROL) is not None))
 
 
 def environment(folder: Path, workers: int, device: str) -> dict[str, str]:

@@ -70,6 +70,7 @@ def test_a_machine_without_a_gpu_is_named_before_anything_is_begun(tmp_path, cap
     assert "this machine has no GPU" in capfd.readouterr().err
     assert not (tmp_path / "campaign").exists()
     assert main([*words, "--device", "cuda", "--dry-run"]) == 0
+    assert "H200 with 16 cores" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
