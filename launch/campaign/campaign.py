@@ -71,7 +71,7 @@ def run(asked: Asked) -> int:
         "device": machine.gpu_name() or asked.device,
     })  # fmt: skip
     known.write()
-    with _asked_to_stop() as stop, watched() as watch, machine.multi_process_service(asked.device) as service:
+    with _asked_to_stop() as stop, watched() as watch, machine.multi_process_service(asked.device, watch) as service:
         shared = machine.is_shared(asked.device, bool(service))
         if not shared:
             say("NVIDIA's multi-process service does not run: studies take turns on the GPU.")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from launch.campaign.running import ends_with_parent
 from launch.campaign.schedule import Capacity
+from launch.campaign.watcher import CONTROL, NOTHING, Watch
 from launch.plan.device import MPS, cores, mps_runs
 
 CORES_OF_WORKER = 2
@@ -19,7 +20,6 @@ FREE = 0.9
 """The part of the GPU's memory that packs may take."""
 MODEL = 140.0, 16
 """GB of the GPU's memory and number of cores in the plan of a machine that is not here: an NVIDIA H200's."""
-CONTROL = "nvidia-cuda-mps-control"
 MPS_LOG = "CUDA_MPS_LOG_DIRECTORY"
 SAMPLE_MILLISECONDS = 500
 WAIT_SECONDS = 20
@@ -81,10 +81,10 @@ def environment(folder: Path, workers: int, device: str) -> dict[str, str]:
 
 
 @contextmanager
-def multi_process_service(device: str) -> Iterator[Mapping[str, str]]:
+def multi_process_service(device: str, watch: Watch = NOTHING) -> Iterator[Mapping[str, str]]:
     """Inside, the service runs, with its variables; they are empty if the machine has none, or if it does not start.
 
-    A service that others have started is used as it is, and left running.
+    A service that others have started is used as it is, and left running. watch: ends it after a kill of the campaign.
     """
     control = shutil.which(CONTROL)
     if device == "cpu" or control is None or os.environ.get(MPS) or mps_runs():
@@ -96,11 +96,13 @@ def multi_process_service(device: str) -> Iterator[Mapping[str, str]]:
             Path(folder).mkdir()
         env = {**os.environ, **of}
         started = _quiet([control, "-d"], env)
+        watch.service(of[MPS] if started else "")
         try:
             yield of if started else {}
         finally:
             if started:
                 _quiet([control], env, "quit\n")
+                watch.service("")
 
 
 @contextmanager

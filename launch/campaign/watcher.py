@@ -2,7 +2,7 @@
 
 The campaign starts this file as a further process, and names to it the groups of processes that run. If the campaign
 ends, even by SIGKILL, the pipe between them closes: groups that are left get SIGTERM when their first process has
-ended, and SIGKILL after `SECONDS`.
+ended, and SIGKILL after `SECONDS`. Then it ends NVIDIA's multi-process service, if the campaign started it.
 """
 
 import os
@@ -18,6 +18,8 @@ from typing import IO
 SECONDS = 25.0
 """The limit for commands that stop by themselves: they have got a SIGTERM, and their workers write checkpoints."""
 POLL_SECONDS = 0.1
+CONTROL, PIPE = "nvidia-cuda-mps-control", "CUDA_MPS_PIPE_DIRECTORY"
+"""The command of NVIDIA's service, and the environment variable with its folder."""
 
 
 class Watch:
@@ -33,6 +35,10 @@ class Watch:
     def remove(self, group: int) -> None:
         """This group has ended."""
         self._say(f"-{group}\n")
+
+    def service(self, folder: str) -> None:
+        """The service of this folder runs; "": it has ended."""
+        self._say(f"={folder}\n")
 
     def _say(self, line: str) -> None:
         if self._to is not None:
@@ -56,12 +62,15 @@ def watched() -> Iterator[Watch]:
             process.communicate()
 
 
-def left(lines: Iterable[str]) -> set[int]:
-    """The groups that were added and not removed."""
-    groups = set[int]()
+def left(lines: Iterable[str]) -> tuple[set[int], str]:
+    """The groups that were added and not removed, and the folder of the service, or ""."""
+    groups, service = set[int](), ""
     for line in lines:
-        (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
-    return groups
+        if line[0] == "=":
+            service = line[1:].strip()
+        else:
+            (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
+    return groups, service
 
 
 def end(groups: set[int], seconds: float = SECONDS) -> None:
@@ -97,5 +106,14 @@ def _has_ended(process: int) -> bool:
         return True
 
 
+def main() -> None:
+    """The process that watches."""
+    groups, service = left(sys.stdin)
+    end(groups)
+    if service:
+        with suppress(OSError):
+            subprocess.run([CONTROL], env={**os.environ, PIPE: service}, input=b"quit\n", capture_output=True)
+
+
 if __name__ == "__main__":
-    end(left(sys.stdin))
+    main()

@@ -15,7 +15,7 @@ import torch
 import yaml
 
 from launch.bench.page import tables
-from launch.campaign import images, machine, running, speed, watcher
+from launch.campaign import images, machine, running, speed
 from launch.campaign.__main__ import main
 from launch.campaign.entry import Entry
 from plasticity_lab.errors import ConfigError
@@ -118,56 +118,6 @@ def test_entries_that_say_so_run_at_the_same_time(tmp_path):
         assert (tmp_path / f"campaign/results/{name}/result.json").exists()
 
 
-def test_after_a_kill_of_the_campaign_the_processes_of_its_commands_end_too(tmp_path):
-    """The command begins another process in its group, which nobody would end; as `launch.campaign.processes` does."""
-    child = "child = subprocess.Popen(['sleep', '60'])"
-    starts = f"import subprocess, sys; {child}; open(sys.argv[1], 'w').write(str(child.pid)); child.wait()"
-    words = planned(tmp_path, one=[f'{{python}} -c "{starts}" {tmp_path}/pid'])
-    (line,) = yaml.safe_load((tmp_path / "plan.yaml").read_text())
-    (tmp_path / "plan.yaml").write_text(yaml.safe_dump([line | {"minutes": 0.8}]))
-    begun = [sys.executable, "-m", "launch.campaign", *words, "--minutes", "1"]
-    first, until = subprocess.Popen(begun, stdout=subprocess.DEVNULL), time.monotonic() + 60
-    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    child = int((tmp_path / "pid").read_text())
-    assert os.path.exists(f"/proc/{child}")
-    first.kill()
-    first.wait()
-    until = time.monotonic() + 15
-    while is_running(child):
-        assert time.monotonic() < until, "it has ended, long before the kill after 25 seconds"
-        time.sleep(0.05)
-
-
-def is_running(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def test_the_watcher_ends_groups_that_were_not_removed_and_kills_the_deaf():
-    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(60)"
-    words = [sys.executable, "-c", deaf]
-    with (
-        subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE) as killed,
-        subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE) as spared,
-    ):
-        try:
-            for each in (killed, spared):
-                each.stdout.readline()
-            lines = [f"+{killed.pid}", f"+{spared.pid}", f"-{spared.pid}"]
-            assert watcher.left(lines) == {killed.pid}
-            watcher.end(watcher.left(lines), seconds=0.3)
-            assert killed.wait(10) == -signal.SIGKILL
-            assert spared.poll() is None
-        finally:
-            killed.kill()
-            spared.kill()
-
-
 def states_or_none(tmp_path):
     try:
         return states(tmp_path)
@@ -254,50 +204,6 @@ def test_measurements_have_the_form_of_the_stored_speeds(tmp_path, monkeypatch):
     assert [each.name for each in speed.take(tmp_path, tmp_path / "mlp")] == [path.name]
     with pytest.raises(ConfigError, match="no measurements"):
         speed.take(tmp_path / "mlp")
-
-
-def seems(folder, name, script):
-    folder.mkdir(exist_ok=True)
-    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
-    (folder / name).chmod(0o755)
-
-
-def test_the_multi_process_service_is_started_and_ended(tmp_path, monkeypatch):
-    monkeypatch.delenv("CUDA_MPS_PIPE_DIRECTORY", raising=False)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    with machine.multi_process_service("cuda") as of:
-        assert of == {}, "this machine has none"
-    seems(
-        tmp_path / "bin",
-        machine.CONTROL,
-        f'echo "$1 $(test -t 0 || cat)" >> {tmp_path}/said; test -d $CUDA_MPS_PIPE_DIRECTORY',
-    )
-    with machine.multi_process_service("cuda") as of:
-        assert of.keys() == {"CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"}
-        assert (tmp_path / "said").read_text().split() == ["-d"]
-    assert (tmp_path / "said").read_text().split() == ["-d", "quit"]
-    seems(tmp_path / "bin", machine.CONTROL, "exit 1")
-    with machine.multi_process_service("cuda") as of:
-        assert of == {}, "it does not start"
-    with machine.multi_process_service("cpu") as of:
-        assert of == {}
-
-
-def test_the_gpus_memory_and_use_are_read(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    seems(
-        tmp_path / "bin",
-        "nvidia-smi",
-        "case $1 in *memory.total) echo 143771;; *name) echo NVIDIA H200;; *) echo 75; echo 25; exec sleep 60;; esac",
-    )
-    assert machine.gpu_memory_gb() == pytest.approx(140.4, abs=0.1)
-    assert machine.gpu_name() == "NVIDIA H200"
-    with machine.busy("cuda", tmp_path / "busy.txt"):
-        until = time.monotonic() + 30
-        while machine.busy_share(tmp_path / "busy.txt")[1] < 2 and time.monotonic() < until:
-            time.sleep(0.02)
-    assert machine.busy_share(tmp_path / "busy.txt") == (0.5, 2)
-    assert machine.busy_share(tmp_path / "none.txt") == (0.0, 0)
 
 
 @pytest.mark.slow
