@@ -102,7 +102,12 @@ class Board:
 
 def moved(place: Whole, actions: Whole, less: int, more: int, low: int = 0, high: int = SIDE - 1) -> Whole:
     """A row or column (M,) after an action: one less or one more, limited to the board."""
-    return np.clip(place - (actions == less) + (actions == more), low, high)
+    return limited(place - (actions == less) + (actions == more), low, high)
+
+
+def limited(values: Whole, low: int = 0, high: int = SIDE - 1) -> Whole:
+    """The numbers limited to low … high: `np.clip`, which takes five times as long for few of them."""
+    return np.minimum(np.maximum(values, low), high)
 
 
 # Random numbers of many games at once. Each is a function only of its game's key and of the number of earlier draws.
