@@ -105,7 +105,7 @@ def moved(place: Whole, actions: Whole, less: int, more: int, low: int = 0, high
     return limited(place - (actions == less) + (actions == more), low, high)
 
 
-def limited(values: Whole, low: int = 0, high: int = SIDE - 1) -> Whole:
+def limited(values: NDArray[Any], low: int = 0, high: int = SIDE - 1) -> NDArray[Any]:
     """The numbers limited to low … high: `np.clip`, which takes five times as long for few of them."""
     return np.minimum(np.maximum(values, low), high)
 
