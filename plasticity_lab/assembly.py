@@ -45,15 +45,17 @@ def assembled(
     kernels: bool = False,
     observed: bool = False,
     compressed: str = "auto",
+    sharing: int = 1,
 ) -> tuple[Stream, Learner]:
     """The stream and the learner of a pack. Its runs may differ only in their seeds and `run_axis_settings`.
 
     processes: the processes that may step the environments, if the runs have any. kernels: whether linear layers use
     our kernels, if the agent supports them. observed: whether the learner is measured although the runs name no
-    diagnostics. compressed: whether replay memories are (`Settings.replay_memory_compressed`).
+    diagnostics. compressed: whether replay memories are (`Settings.replay_memory_compressed`). sharing: the number of
+    workers that share the device, if it is a GPU.
     """
     agent = agent_of(runs[0])
-    parts = parts_of(runs, processes, kernels, observed or bool(diagnostics_of(runs[0])), compressed)
+    parts = parts_of(runs, processes, kernels, observed or bool(diagnostics_of(runs[0])), compressed, sharing)
     return agent.learner(parts, resource, device, compiled)
 
 

@@ -3,8 +3,9 @@
     python -m launch.bench.page             writes them into docs/pages/reference/speed.md, between its two markers
     python -m launch.bench.page --check     exits with 1 if the page differs from the results
 
-A result is a JSON file of `launch.bench`, or of its `whole`, `modes`, `environments`, `starts` or `prices`. It was
-copied there with two keys added: `machine`, the processor's name, and `command`, the command that measured it.
+A result is a JSON file of `launch.bench`, its `whole`, `modes`, `environments`, `starts` or `prices`, or a campaign's
+`convolutions` or `processes`. It was copied there with two keys added: `machine`, the processor's name, and `command`,
+the command that measured it.
 """
 
 import json
@@ -60,7 +61,8 @@ def _section(machine: str, contents: Sequence[Mapping[str, Any]]) -> str:
         (_START_HEADING, _starts(results)),
         (_PRICE_HEADING, _prices(results)),
     )
-    for heading, rows in (*rates, *_commands(results), *others):
+    campaigns = (_SHARED_HEADING, _shared(results)), (_GRADIENT_HEADING, _gradients(results))
+    for heading, rows in (*rates, *_commands(results), *others, *campaigns):
         if lines := list(rows):
             parts.append("\n".join([heading, *lines]))
     return "\n\n".join([*parts, "\n".join(_measured(result) for result in results)])
@@ -187,6 +189,37 @@ def _prices(results: Sequence[Result]) -> Iterator[str]:
                 close = sum(1 / 1.5 <= ratio <= 1.5 for ratio in ratios)
                 cells = ", ".join(f"{ratio:.2f}" for ratio in five), f"{close} of {len(ratios)}"
                 yield _line(name, *cells, f"[{result.number}]")
+
+
+_SHARED_HEADING = """\
+| packs by processes on one GPU | updates a second with the multi-process service | without it | measured |
+| --- | --- | --- | --- |"""
+
+
+def _shared(results: Sequence[Result]) -> Iterator[str]:
+    """For each number of processes, the sum of their rates with NVIDIA's service and without."""
+    for result, comparison in _comparisons(results, ("processes on a GPU",)):
+        rates = {(row["facts"]["processes"], row["facts"]["service"]): _rate(row) for row in comparison["rows"]}
+        for count in sorted({count for count, _ in rates}):
+            cells = (rates.get((count, service), "") for service in (True, False))
+            yield _line(f"{comparison['name']}: {count}", *cells, f"[{result.number}]")
+
+
+_GRADIENT_HEADING = """\
+| gradients of a pack's convolution alone | ours | torch's grouped convolution | measured |
+| --- | --- | --- | --- |"""
+
+
+def _gradients(results: Sequence[Result]) -> Iterator[str]:
+    """For each layer and gradient, its milliseconds in both ways."""
+    for result, comparison in _comparisons(results, ("convolutions",)):
+        by_way: dict[str, dict[str, str]] = {}
+        for row in comparison["rows"]:
+            facts, (way, _) = row["facts"], row["name"].split(":")
+            name = f"{facts['layer']} layer of {facts['width']} CNNs, {facts['gradient']}"
+            by_way.setdefault(name, {})[way] = f"{1000 * row['seconds']:.3g} ms"
+        for name, cells in by_way.items():
+            yield _line(name, cells.get("packed", ""), cells.get("torch, grouped", ""), f"[{result.number}]")
 
 
 def _measured(result: Result) -> str:

@@ -21,8 +21,9 @@ from rich.table import Table
 
 from launch.campaign import entry as entries
 from launch.campaign import images, machine, speed
-from launch.campaign.campaign import Asked, chosen, remaining, run
-from launch.campaign.prices import differing
+from launch.campaign.campaign import Asked, run
+from launch.campaign.prices import differing, never
+from launch.campaign.schedule import plan, remaining
 from launch.campaign.state import State
 from launch.plan.device import devices
 from launch.tables import print_table, window
@@ -47,8 +48,8 @@ def _done(options: argparse.Namespace) -> int | None:
         return 0
     found = entries.read(options.plan)
     if options.check_plan:
-        wrong = differing(found)
-        print("\n".join(wrong) or "All studies have the minutes of their plans.")
+        wrong = [*never(found, options.minutes), *differing(found)]
+        print("\n".join(wrong) or f"All studies have the minutes of their plans, and fit {options.minutes:g} minutes.")
         return int(bool(wrong))
     if options.only:
         names = options.only.split(",")
@@ -70,26 +71,28 @@ def _done(options: argparse.Namespace) -> int | None:
 
 
 def _print_plan(asked: Asked) -> None:
-    """The open entries in their order with their minutes, and the sum of the minutes of those that are begun."""
+    """The open entries in their order, when each begins and for how long, and the minutes until the last one ends."""
     known = State.of(asked.folder / "state.json")
     brought = {"mnist", "cifar10"} if (asked.folder / images.FILE).exists() else set()
-    memory = machine.gpu_memory_gb()
+    found = plan(
+        asked.entries, known, images.there(asked.data) | brought, asked.usable, machine.planned_capacity(asked.device)
+    )
     rows = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("entry", "state", "minutes", "in this campaign", "workers", "why not now"):
+    for heading in ("entry", "state", "minutes", "begins at", "in this campaign", "workers", "why not now"):
         rows.add_column(heading)
-    left, total = asked.usable, 0.0
-    for entry, why in chosen(asked, known, images.there(asked.data) | brought, left):
-        rest = remaining(entry, known)
-        taken = 0.0 if why else min(rest, left - total)
-        total += taken
-        workers = machine.workers_for(entry, asked.device, memory)
-        cells = [known.progress(entry).status, f"{rest:.1f}", f"{taken:.1f}" if taken else "–", str(workers), why]
-        rows.add_row(entry.name, *cells)
+    for each in found:
+        status, rest = known.progress(each.entry).status, f"{remaining(each.entry, known):.1f}"
+        begins, taken, workers = f"{each.begins:.1f}", f"{each.minutes:.1f}", str(each.workers)
+        cells = ("–", "–", "–") if each.why else (begins, taken, workers)
+        rows.add_row(each.entry.name, status, rest, *cells, each.why)
     print_table(window(), rows)
     done = sum(not known.is_open(entry) for entry in asked.entries)
-    kept = asked.minutes - left
-    print(f"{total:.1f} of {asked.minutes:g} minutes are planned; {kept:.1f} are for checkpoints and exports.", end=" ")
+    until = max((each.begins + each.minutes for each in found), default=0.0)
+    kept = asked.minutes - asked.usable
+    print(f"{until:.1f} of {asked.minutes:g} minutes are planned; {kept:.1f} are for checkpoints and exports.", end=" ")
     print(f"{done} of {len(asked.entries)} entries are done.", flush=True)
+    if machine.is_model(asked.device):
+        print("This machine has no GPU; the plan is for an NVIDIA H200 with 16 cores.", flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -101,7 +104,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--plan", type=Path, default=entries.PLAN, help="a YAML file with entries")
     parser.add_argument("--only", help="names of entries, such as graphs,busy")
     parser.add_argument("--dry-run", action="store_true", help="print the plan only")
-    parser.add_argument("--check-plan", action="store_true", help="compare the studies' minutes with their plans")
+    parser.add_argument(
+        "--check-plan", action="store_true", help="compare the studies' minutes with their plans and --minutes"
+    )
     parser.add_argument(
         "--pack-images", nargs="?", const="", metavar="DATA", help="write the images of a folder as one file"
     )

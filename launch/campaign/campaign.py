@@ -3,32 +3,39 @@
 The folder is all that travels: state, log, data, results, the exported store, and compiled graphs.
 """
 
+import math
 import os
 import signal
 import sys
 import tarfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from launch.campaign import machine, running, state
-from launch.campaign.entry import Entry, filled
+from launch.campaign.begun import BegunEntry, Place
+from launch.campaign.entry import Entry
 from launch.campaign.images import there, unpacked
-from launch.campaign.speed import collected, samples_of
+from launch.campaign.schedule import Capacity, following, remaining
+from launch.campaign.speed import collected
 from launch.campaign.state import State
-from launch.wording import say
+from launch.campaign.watcher import watched
+from launch.wording import counted, say
 from plasticity_lab.records.files import write_json
 
 RESERVED, RESERVE_SECONDS = 0.15, 40.0
 """The part of a campaign for the workers' checkpoints, the export and the graphs; and its upper limit."""
-LEAST_SECONDS = 30.0
-"""An entry that later campaigns continue is begun if this much time is left: compiled code and a checkpoint."""
 EXPORT_SECONDS = 300.0
 ARCHIVE, GRAPHS = "store.tar.gz", "graphs.tar.gz"
+
+
+def usable(minutes: float) -> float:
+    """The minutes of a campaign that its entries may take."""
+    return minutes - min(minutes * RESERVED, RESERVE_SECONDS / 60)
 
 
 @dataclass(frozen=True)
@@ -44,39 +51,12 @@ class Asked:
     @property
     def usable(self) -> float:
         """The minutes of its entries."""
-        return self.minutes - min(self.minutes * RESERVED, RESERVE_SECONDS / 60)
+        return usable(self.minutes)
 
     @property
     def store(self) -> Path:
         """The store of all its sweeps."""
         return self.folder / "store"
-
-
-def chosen(asked: Asked, known: State, data: set[str], left: float) -> list[tuple[Entry, str]]:
-    """The entries that are open, each with the reason if it is left out, or "" if it is begun.
-
-    left: the remaining minutes. Pure: the plan of a dry run and of a campaign are the same.
-    """
-    found = []
-    for entry in asked.entries:
-        if not known.is_open(entry):
-            continue
-        lacks, rest = [name for name in entry.needs if name not in data], remaining(entry, known)
-        least = LEAST_SECONDS / 60 if entry.resumes else rest
-        if lacks:
-            reason = f"needs {' and '.join(lacks)}"
-        elif least > left:
-            reason = f"needs {least:.1f} minutes, {max(left, 0):.1f} are left"
-        else:
-            reason, left = "", left - min(rest, left)
-        found.append((entry, reason))
-    return found
-
-
-def remaining(entry: Entry, known: State) -> float:
-    """The expected minutes of the rest of an entry."""
-    used = known.progress(entry).minutes if entry.resumes else 0.0
-    return max(entry.minutes - used, LEAST_SECONDS / 60) if used else entry.minutes
 
 
 def run(asked: Asked) -> int:
@@ -86,26 +66,20 @@ def run(asked: Asked) -> int:
     asked.folder.mkdir(parents=True, exist_ok=True)
     known = State.of(asked.folder / "state.json")
     data = unpacked(asked.folder) or asked.data
-    memory, name = machine.gpu_memory_gb(), machine.gpu_name()
     known.campaigns.append({
         "start": datetime.now(UTC).isoformat(timespec="seconds"), "minutes": asked.minutes,
-        "device": name or asked.device,
+        "device": machine.gpu_name() or asked.device,
     })  # fmt: skip
     known.write()
-    with _asked_to_stop() as stop, machine.multi_process_service(asked.device) as service:
-        if asked.device != "cpu" and not service:
-            say("NVIDIA's multi-process service does not run: processes take turns on the GPU.")
-        here = _Campaign(asked, known, data, until, stop, service, memory)
+    with _asked_to_stop() as stop, watched() as watch, machine.multi_process_service(asked.device, watch) as service:
+        shared = machine.is_shared(asked.device, bool(service))
+        if not shared:
+            say("NVIDIA's multi-process service does not run: studies take turns on the GPU.")
+        grace = min(running.GRACE_SECONDS, 60 * (asked.minutes - asked.usable))
+        place = Place(asked.folder, asked.device, asked.store, data, until, grace, service, watch)
+        here = _Campaign(asked, known, place, machine.capacity(asked.device, shared), stop)
         here.bring()
-        failed = False
-        tried = set[str]()
-        while not stop():
-            open_ones = chosen(asked, known, there(data), (until - time.monotonic()) / 60)
-            entry = next((each for each, why in open_ones if not why and each.name not in tried), None)
-            if entry is None:
-                break
-            tried.add(entry.name)
-            failed |= here.entry(entry) == state.FAILED
+        failed = here.entries()
         here.keep_graphs()
     known.campaigns[-1]["seconds"] = round(time.monotonic() - begun, 1)
     known.write()
@@ -116,11 +90,9 @@ def run(asked: Asked) -> int:
 class _Campaign:
     asked: Asked
     known: State
-    data: Path | None
-    until: float
+    place: Place
+    capacity: Capacity
     stop: Callable[[], bool]
-    service: Mapping[str, str]
-    memory: float | None
 
     def bring(self) -> None:
         """Takes over the store and the graphs of the campaign before, if it ran on another machine."""
@@ -131,64 +103,76 @@ class _Campaign:
         if archive.exists() and not self.asked.store.exists():
             self._lab(["import", str(archive), "--store", str(self.asked.store)])
 
-    def entry(self, entry: Entry) -> str:
-        """Runs an entry from its next command on; returns its status, which the state has too."""
-        before = self.known.progress(entry)
-        workers = machine.workers_for(entry, self.asked.device, self.memory)
-        out = self.asked.folder / "results" / entry.name
-        say(f"{entry.name}: {entry.question} ({remaining(entry, self.known):.1f} minutes)")
-        self.known.set(entry, status=state.BEGUN, lost=before.lost + 1)
-        begun, status, at = time.monotonic(), 0, before.at
-        limit = self.until if entry.sweeps else min(self.until, begun + 60 * entry.minutes)
-        while at < entry.parts and status == 0:
-            with machine.busy(self.asked.device, out / samples_of(at)):
-                status = running.run(
-                    filled(entry, at, self._values(out), workers),
-                    {**machine.environment(self.asked.folder, workers, self.asked.device), **self.service},
-                    out / "log.txt",
-                    limit,
-                    self.stop,
-                    min(running.GRACE_SECONDS, 60 * (self.asked.minutes - self.asked.usable)),
-                )
-            at += status == 0
-            self.known.set(entry, at=at)
-        if status == running.STOPPED and not entry.sweeps and not self.stop():
-            at += 1  # a measurement at its limit leaves the comparisons that were complete
-        ended = state.FAILED if status not in (0, running.STOPPED) else state.DONE if at == entry.parts else state.PART
-        orderly = ended == state.DONE or (ended == state.PART and (not entry.whole or self.stop()))
-        minutes = before.minutes + (time.monotonic() - begun) / 60
-        tries = before.tries + (not orderly)
-        whole = {"status": ended, "at": at, "tries": tries, "lost": before.lost, "minutes": minutes}
-        self.known.set(entry, **whole)
-        write_json(out / "result.json", {"entry": entry.name, "question": entry.question, **whole})
-        collected(out, self.asked.folder / "speed", self.known.campaigns[-1]["device"], entry)
+    def entries(self) -> bool:
+        """Begins entries as the schedule says, until no time is left and all have ended; whether one failed."""
+        begun, tried, failed = list[BegunEntry](), set[str](), False
+        try:
+            while True:
+                for each in list(begun):
+                    status = each.status(self.stop())
+                    if status is not None:
+                        begun.remove(each)
+                        failed |= self._ended(each, status, begun) == state.FAILED
+                entry = None if self.stop() else self._following(begun, tried)
+                if entry is not None:
+                    tried.add(entry.entry.name)
+                    begun.append(entry)
+                elif begun:
+                    time.sleep(running.POLL_SECONDS)
+                else:
+                    return failed
+        finally:
+            for each in begun:
+                each.kill()
+
+    def _following(self, begun: Sequence[BegunEntry], tried: Collection[str]) -> BegunEntry | None:
+        left = (self.place.until - time.monotonic()) / 60
+        busy, data = [each.busy for each in begun], there(self.place.data)
+        found = following(self.asked.entries, self.known, data, left, self.capacity, busy, tried)
+        if found is None:
+            return None
+        entry, workers = found
+        say(
+            f"{entry.name}: {entry.question} ({remaining(entry, self.known):.1f} minutes, {counted(workers, 'worker')})"
+        )
+        return BegunEntry(entry, workers, self.known, self.place)
+
+    def _ended(self, each: BegunEntry, status: int | str, others: Sequence[BegunEntry]) -> str:
+        """Writes the results of an entry that has ended; returns its status in the state."""
+        entry, progress = each.entry, each.end(status, self.stop())
+        whole = {name: value for name, value in asdict(progress).items() if name != "digest"}
+        write_json(each.out / "result.json", {"entry": entry.name, "question": entry.question, **whole})
+        collected(each.out, self.asked.folder / "speed", self.known.campaigns[-1]["device"], entry)
         if entry.sweeps:
-            self._export()
-        say(f"{entry.name}: {ended} after {minutes:.1f} minutes; its output: {out / 'log.txt'}")
-        return ended
+            self._export(bool(others))
+        say(f"{entry.name}: {progress.status} after {progress.minutes:.1f} minutes; its output: {each.out / 'log.txt'}")
+        return progress.status
 
-    def _values(self, out: Path) -> dict[str, str]:
-        out.mkdir(parents=True, exist_ok=True)
-        return {
-            "python": sys.executable, "device": self.asked.device, "out": str(out), "store": str(self.asked.store),
-            "data": "" if self.data is None else str(self.data),
-        }  # fmt: skip
+    def _export(self, others: bool) -> None:
+        """Replaces the exported store by a new export, in one step.
 
-    def _export(self) -> None:
-        """Replaces the exported store by a new export, in one step."""
+        others: whether other entries run. They must be stopped in time: an export in progress then ends, and the last
+        one of them is followed by another.
+        """
+        until = self.place.until if others else math.inf
+        if not self.asked.store.exists() or time.monotonic() >= until:
+            return
         new = self.asked.folder / f"new.{ARCHIVE}"
         new.unlink(missing_ok=True)
-        if self.asked.store.exists() and self._lab(["export", str(new), "--store", str(self.asked.store)]):
+        words = ["export", str(new), "--store", str(self.asked.store)]
+        if self._lab(words, until, lambda: others and self.stop()):
             os.replace(new, self.asked.folder / ARCHIVE)
 
-    def _lab(self, words: Sequence[str]) -> bool:
+    def _lab(self, words: Sequence[str], until: float = math.inf, stop: Callable[[], bool] = lambda: False) -> bool:
         env = machine.environment(self.asked.folder, 1, "cpu")
-        until = time.monotonic() + EXPORT_SECONDS
         log = self.asked.folder / "log.txt"
-        done = running.run([sys.executable, "-m", "launch", *words], env, log, until, lambda: False) == 0
-        if not done:
+        until = min(until, time.monotonic() + EXPORT_SECONDS)
+        status = running.run(
+            [sys.executable, "-m", "launch", *words], env, log, until, stop, self.place.grace, self.place.watch
+        )
+        if status not in (0, running.STOPPED):
             say(f"`launch {words[0]}` failed; its output: {log}")
-        return done
+        return status == 0
 
     def keep_graphs(self) -> None:
         """Packs the compiled graphs, so that the next campaign, on another machine, finds them."""

@@ -15,10 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from launch.bench.choices import write_result
 from plasticity_lab.kernels.on_gpu import convolution
 from plasticity_lab.process.exits import leave, status_of
-from plasticity_lab.records.files import write_json
-from plasticity_lab.records.provenance import provenance
 
 LAYERS = {"first": (3, 32, 16), "second": (16, 14, 16)}
 """Layer → input channels, rows and columns, output channels."""
@@ -40,10 +39,7 @@ def _measured(options: argparse.Namespace) -> None:
                 facts = {"layer": layer, "width": options.width, "gradient": of}
                 rows.append({"name": f"{way}: gradient of {of}", "facts": facts, "seconds": seconds})
     comparison = {"part": "convolutions", "name": "gradients of convolutions alone", "rows": rows}
-    write_json(
-        options.out / "bench.json",
-        {"provenance": {**provenance(), "torch": torch.__version__}, "comparisons": [comparison]},
-    )
+    write_result(options.out, "bench", {"provenance": {"torch": torch.__version__}, "comparisons": [comparison]})
 
 
 def _packed(options: argparse.Namespace, channels: int, side: int, outputs: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -26,7 +26,8 @@ class Entry:
     commands: command lines with the placeholders of `filled`. sweeps: words of sweeps, trained in the campaign's store;
     after a stop the next campaign goes on with them.
     whole: whether it is begun only if all of it fits into the remaining time, as for agents with replay memories, which
-    do not travel. needs: names of `DATA`. memory_gb: a pack's memory on the GPU; it limits the workers.
+    do not travel. needs: names of `DATA`. memory_gb: a pack's memory on the GPU; it limits the workers. workers: the
+    largest number of workers, for an entry that shares the machine with others; 0: it shares it with none.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Entry:
     whole: bool = False
     needs: Sequence[str] = ()
     memory_gb: float = 1.0
+    workers: int = 0
 
     @property
     def parts(self) -> int:
@@ -83,6 +85,8 @@ def _entry(path: Path, line: Any) -> Entry:
     entry = Entry(**{"source" if key == "from" else key: value for key, value in line.items()})
     if not isinstance(entry.minutes, int | float) or not entry.minutes > 0:
         raise ConfigError(f"{path}: {name}.minutes is {entry.minutes!r}; it must be a number above 0.")
+    if not isinstance(entry.workers, int) or entry.workers < 0:
+        raise ConfigError(f"{path}: {name}.workers is {entry.workers!r}; it must be a whole number, at least 1.")
     if not entry.parts or not (entry.source or entry.plan):
         raise ConfigError(
             f"{path}: {name} needs commands or sweeps, and either from or plan, the origin of its minutes."

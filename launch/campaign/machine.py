@@ -1,5 +1,6 @@
 """The machine of a campaign: its cores, its GPU's memory and use, and NVIDIA's multi-process service."""
 
+import math
 import os
 import shutil
 import subprocess
@@ -8,14 +9,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from launch.campaign.entry import Entry
+from launch.campaign.running import ends_with_parent
+from launch.campaign.schedule import Capacity
+from launch.campaign.watcher import CONTROL, NOTHING, Watch
 from launch.plan.device import MPS, cores, mps_runs
 
 CORES_OF_WORKER = 2
 """A worker on a GPU keeps about one core busy, and its environments and the compiler another."""
 FREE = 0.9
 """The part of the GPU's memory that packs may take."""
-CONTROL = "nvidia-cuda-mps-control"
+MODEL = 140.0, 16
+"""GB of the GPU's memory and number of cores in the plan of a machine that is not here: an NVIDIA H200's."""
 MPS_LOG = "CUDA_MPS_LOG_DIRECTORY"
 SAMPLE_MILLISECONDS = 500
 WAIT_SECONDS = 20
@@ -33,16 +37,33 @@ def gpu_name() -> str:
     return said.splitlines()[0].strip() if said else ""
 
 
-def workers_for(entry: Entry, device: str, memory_gb: float | None, here: int | None = None) -> int:
-    """How many workers train its packs: as many as the cores feed, and as the GPU's memory holds; on a CPU all cores.
+def capacity(device: str, shared: bool, memory_gb: float | None = None, here: int | None = None) -> Capacity:
+    """The workers that the cores feed, two cores for each on a GPU, and nine tenths of the GPU's memory.
 
-    here: the number of cores; by default this machine's.
+    shared: whether studies may run at the same time. memory_gb, here: the GPU's memory and the number of cores; by
+    default this machine's. If the memory is unknown, one worker is all.
     """
     here = here or cores()
     if device == "cpu":
-        return here
-    most = int(FREE * memory_gb / entry.memory_gb) if memory_gb else 1
-    return max(1, min(here // CORES_OF_WORKER, most))
+        return Capacity(here, math.inf, shared)
+    return Capacity(here // CORES_OF_WORKER, FREE * (memory_gb or gpu_memory_gb() or 0.0), shared)
+
+
+def is_shared(device: str, service: bool) -> bool:
+    """Whether processes use the device at the same time.  service: whether the campaign starts NVIDIA's service."""
+    return device == "cpu" or service or bool(os.environ.get(MPS)) or mps_runs()
+
+
+def is_model(device: str) -> bool:
+    """Whether a plan is for the `MODEL`, since this machine has no GPU."""
+    return device != "cpu" and not gpu_name()
+
+
+def planned_capacity(device: str) -> Capacity:
+    """The capacity in a campaign; if no GPU is here, `MODEL`'s."""
+    if is_model(device):
+        return capacity(device, True, *MODEL)
+    return capacity(device, is_shared(device, shutil.which(CONTROL) is not None))
 
 
 def environment(folder: Path, workers: int, device: str) -> dict[str, str]:
@@ -60,10 +81,10 @@ def environment(folder: Path, workers: int, device: str) -> dict[str, str]:
 
 
 @contextmanager
-def multi_process_service(device: str) -> Iterator[Mapping[str, str]]:
+def multi_process_service(device: str, watch: Watch = NOTHING) -> Iterator[Mapping[str, str]]:
     """Inside, the service runs, with its variables; they are empty if the machine has none, or if it does not start.
 
-    A service that others have started is used as it is, and left running.
+    A service that others have started is used as it is, and left running. watch: ends it after a kill of the campaign.
     """
     control = shutil.which(CONTROL)
     if device == "cpu" or control is None or os.environ.get(MPS) or mps_runs():
@@ -75,11 +96,13 @@ def multi_process_service(device: str) -> Iterator[Mapping[str, str]]:
             Path(folder).mkdir()
         env = {**os.environ, **of}
         started = _quiet([control, "-d"], env)
+        watch.service(of[MPS] if started else "")
         try:
             yield of if started else {}
         finally:
             if started:
                 _quiet([control], env, "quit\n")
+                watch.service("")
 
 
 @contextmanager
@@ -92,7 +115,7 @@ def busy(device: str, file: Path) -> Iterator[None]:
     query = ["--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", f"--loop-ms={SAMPLE_MILLISECONDS}"]
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("ab") as to:
-        process = subprocess.Popen([smi, *query], stdout=to, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen([smi, *query], stdout=to, stderr=subprocess.DEVNULL, preexec_fn=ends_with_parent())
         try:
             yield
         finally:

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
+from launch.campaign.campaign import usable
 from launch.campaign.entry import Entry
 from plasticity_lab.errors import ConfigError
 
@@ -40,3 +41,12 @@ def differing(entries: Sequence[Entry]) -> list[str]:
             if abs(minutes - entry.minutes) > TOLERANCE * minutes + TOLERANCE:
                 lines.append(f"{entry.name}: its minutes are {entry.minutes:g}, its plan says {minutes:.1f}.")
     return lines
+
+
+def never(entries: Sequence[Entry], minutes: float) -> list[str]:
+    """A line for each entry that could not begin in a campaign of that length, even if it were the only one."""
+    left = usable(minutes)
+    return [
+        f"{entry.name}: it needs {entry.minutes:g} minutes at once; a campaign of {minutes:g} minutes has {left:.1f}."
+        for entry in entries if not entry.resumes and entry.minutes > left
+    ]  # fmt: skip

@@ -9,6 +9,7 @@ of processes, in the form of analysis/measured/speed.
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -17,11 +18,11 @@ from typing import Any
 
 import torch
 
+from launch.bench.choices import write_result
 from launch.campaign.machine import MPS_LOG, multi_process_service
+from launch.campaign.running import ends_with_parent
 from launch.plan.device import MPS, mps_runs
 from plasticity_lab.process.exits import leave, status_of
-from plasticity_lab.records.files import write_json
-from plasticity_lab.records.provenance import provenance
 
 NETWORK = "small_impala"
 
@@ -34,10 +35,8 @@ def _measured(options: argparse.Namespace) -> None:
             if row is not None:
                 rows.append(row)
                 comparison = {"part": "processes on a GPU", "name": f"packs of {NETWORK} by processes", "rows": rows}
-                write_json(
-                    options.out / "bench.json",
-                    {"provenance": {**provenance(), "torch": torch.__version__}, "comparisons": [comparison]},
-                )
+                made = {"torch": torch.__version__}
+                write_result(options.out, "bench", {"provenance": made, "comparisons": [comparison]})
     if not rows:
         raise SystemExit(1)
 
@@ -63,10 +62,19 @@ def _together(
     quick = ["--quick"] if options.quick else ["--repeats", "1"]
     words = [sys.executable, "-m", "launch.bench", "--device", options.device, "--parts", "values", *quick]
     running = [
-        subprocess.Popen([*words, "--value-networks", NETWORK, "--out", str(out / str(at))], env=dict(env))
+        subprocess.Popen(
+            [*words, "--value-networks", NETWORK, "--out", str(out / str(at))],
+            env=dict(env),
+            preexec_fn=ends_with_parent(),
+        )
         for at in range(count)
     ]
-    if any([process.wait() for process in running]):
+    try:
+        failed = any([process.wait() for process in running])
+    finally:
+        for process in running:
+            process.kill()
+    if failed:
         return None
     rates = [_rate(out / str(at) / "bench.json") for at in range(count)]
     name = f"{count} processes, {'with' if service else 'without'} the multi-process service"
@@ -89,4 +97,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the service that this process began ends with it
     leave(status_of(lambda: _measured(_parser().parse_args())))

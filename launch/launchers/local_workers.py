@@ -72,16 +72,16 @@ def run_workers(
         workers: list[_Worker] = []
         said_by: dict[str, _Worker] = {}
         try:
-            share = max(1, cores() // len(devices))
+            shares = {device: (max(1, cores() // len(devices)), devices.count(device)) for device in devices}
             for device in devices:
-                workers.append(_Worker(store, plan.sweep, device, share, files, only))
+                workers.append(_Worker(store, plan.sweep, device, shares[device], files, only))
             files.enter_context(precompiling(store, plan, packs, len(workers)))
             while True:
                 _pass_on(workers, shown, said_by)
                 for worker in [worker for worker in workers if worker.was_killed()]:
                     if why := killed.calls_for_another(worker.process.pid):
                         shown.say(why)
-                        workers.append(_Worker(store, plan.sweep, worker.device, share, files, only))
+                        workers.append(_Worker(store, plan.sweep, worker.device, shares[worker.device], files, only))
                 if all(worker.process.poll() is not None for worker in workers):
                     break
                 with contextlib.suppress(StoreFault):  # the workers wait until the store works again, and say so
@@ -139,12 +139,14 @@ class _Worker:
     """A worker process, and the files that it writes into. A pipe would break if its reader died."""
 
     def __init__(
-        self, store: Store, sweep: str, device: str, cores: int, files: contextlib.ExitStack, only: Sequence[str]
-    ) -> None:
+        self, store: Store, sweep: str, device: str, share: tuple[int, int], files: contextlib.ExitStack,
+        only: Sequence[str],
+    ) -> None:  # fmt: skip
         self.said: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
         self.gave: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
         self.read, self.device, self._met = 0, device, False
-        words = ["--store", str(store.root), "--sweep", sweep, "--device", device, "--cores", str(cores)]
+        words = ["--store", str(store.root), "--sweep", sweep, "--device", device]
+        words += ["--cores", str(share[0]), "--sharing", str(share[1])]
         words += ["--parent", str(os.getpid()), *(["--packs", *only] if only else [])]
         self.process = _started("launch.work.worker", words, stdout=self.gave, stderr=self.said)
 

@@ -14,7 +14,7 @@ from functools import cache
 from launch.plan.device import NotCompiled
 from launch.plan.speed import Calibration, deciding_speed, rule_of
 from launch.wording import in_bytes, say
-from plasticity_lab.agents.cost import Cost
+from plasticity_lab.agents.cost import Cost, frames_fit
 from plasticity_lab.errors import ConfigError, PlanError
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.identity import pack_id
@@ -214,6 +214,13 @@ def _device_bytes(cost: Cost, resources: Resources) -> int:
     return on_device + cost.host_bytes if is_cpu(resources.kind) else on_device
 
 
+def _bytes_of_pack(cost: Cost, resources: Resources, width: int) -> int:
+    """Bytes that a pack of that width takes on its device, with its frames if a GPU holds them (`frames_fit`)."""
+    needed, frames = _device_bytes(cost, resources) * width, cost.frames_bytes * width
+    held = not is_cpu(resources.kind) and frames_fit(frames, resources.memory - needed)
+    return needed + frames if held else needed
+
+
 def _pack(cut: _Cut, runs: Sequence[Run], resources: Resources, taken: Callable[[str], bool]) -> Pack:
     ids = tuple(run.id for run in runs)
     attempt = 0
@@ -230,7 +237,7 @@ def _pack(cut: _Cut, runs: Sequence[Run], resources: Resources, taken: Callable[
         steps=cost.length,
         unit=cost.unit,
         updates=cost.updates,
-        bytes=_device_bytes(cost, resources) * len(ids),
+        bytes=_bytes_of_pack(cost, resources, len(ids)),
         seconds=resources.calibration.seconds(cost, cut.mode, len(ids)),
         narrowed=cut.narrowed,
     )

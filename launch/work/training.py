@@ -71,10 +71,10 @@ class Session:
     """One attempt to train a pack, from its checkpoint, if one exists, to the records of its runs.
 
     pack: a pack with the kind of this device. stop: whether the worker is to stop. cores: the number of cores that this
-    worker may use. The trainer calls `look` and `task_ends` while it trains. learner: the learner without diagnostics.
-    observed: the learner with diagnostics. began: when the pack was first begun, in the records' format.
-    seconds_before: seconds of training before this session. parts: code and kind of device of each stretch of training,
-    including this one (see `parts_from`). Each method raises the same errors as `train_pack`.
+    worker may use. sharing: the number of workers on its GPU. The trainer calls `look` and `task_ends` while it trains.
+    learner: the learner without diagnostics. observed: the learner with diagnostics. began: when the pack was first
+    begun, in the records' format. seconds_before: seconds of training before this session. parts: code and kind of
+    device of each stretch of training (see `parts_from`). Each method raises the same errors as `train_pack`.
     """
 
     store: Store
@@ -86,6 +86,7 @@ class Session:
     stop: Callable[[], bool]
     tracking: Tracking = field(default_factory=Tracking)
     cores: int = 1
+    sharing: int = 1
 
     def __post_init__(self) -> None:
         self.runs, self.settings = self.plan.runs_of(self.pack), self.plan.settings
@@ -264,7 +265,7 @@ class Session:
             with waiting("compiling", "graphs"):
                 prepare_compiling()
         observed, compressed = self.settings.save_weights == "tasks", self.settings.replay_memory_compressed
-        how = device, pack.compiled, processes, pack.kernels, observed, compressed
+        how = device, pack.compiled, processes, pack.kernels, observed, compressed, self.sharing
         self.stream, self.learner = assembled(self.runs, self.resource, *how)
         self.observed, columns = looked_at(self.runs, self.resource, self.learner, device, pack.compiled, pack.kernels)
         measures = measures_of(first.targets, first.science).with_columns(columns)

@@ -60,8 +60,8 @@ class Worker:
     stop: whether it must stop. time_for: whether it may begin a pack that still needs this many seconds. It may always
     begin its first: a later start continues it. patience: the most seconds that it waits while others hold the last
     packs; they may die. died_of_memory: whether the vanished owner of a lease ran out of memory. cores: the number of
-    cores that this worker may use. may_come: whether other workers of the sweep are queued. only: the packs that it may
-    train; if empty, all.
+    cores that this worker may use. sharing: the number of workers on its GPU. may_come: whether other workers of the
+    sweep are queued. only: the packs that it may train; if empty, all.
 
     plan: the sweep's plan, as last read. divided: the last listing of divided packs. packs: the plan's packs for the
     worker's sort of device, by id; divided packs are replaced by their parts. left: the ids of the packs that are not
@@ -76,6 +76,7 @@ class Worker:
     patience: float = math.inf
     died_of_memory: Died = lambda owner: False
     cores: int = 1
+    sharing: int = 1
     may_come: Callable[[], bool] = lambda: False
     only: Collection[str] = ()
 
@@ -183,8 +184,8 @@ class Worker:
                     bound = self.trying.until_done("binding", lambda: self.claiming.bound(plan, pack, lease, resource))
                     if bound is None:
                         return True
-                    pack, how = bound, (resource, self.device, lease, self.stop, self.tracking, self.cores)
-                    train_pack(Session(self.store, plan, pack, *how))
+                    pack, how = bound, (resource, self.device, lease, self.stop, self.tracking)
+                    train_pack(Session(self.store, plan, pack, *how, self.cores, self.sharing))
                 recorded = True
             except (StoreError, DataError):
                 # No fault of a run: the pack stays unfinished, and goes on once disk or data are back.
@@ -233,6 +234,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sweep", required=True, help="the sweep's id: a folder of <store>/sweeps; required")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--cores", type=int, default=1, help="the number of cores that it may use")
+    parser.add_argument("--sharing", type=int, default=1, help="the number of workers on its GPU")
     parser.add_argument("--packs", nargs="*", default=(), help="the ids of the packs that it may train; if none, all")
     parser.add_argument("--parent", type=int, help="stop, with a checkpoint, when this process is gone")
     options = parser.parse_args(arguments)
@@ -241,7 +243,7 @@ def main(arguments: list[str] | None = None) -> int:
     stop = StopSignal(options.parent)
     prepare_process()
     try:
-        how = {"cores": options.cores, "only": options.packs}
+        how = {"cores": options.cores, "sharing": options.sharing, "only": options.packs}
         return 0 if Worker(Store(options.store), options.sweep, options.device, stop, **how).work() else 1
     except PlasticityError as error:
         print(error, flush=True)

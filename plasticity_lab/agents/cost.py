@@ -43,6 +43,8 @@ class Cost:
     kernels: whether our own kernels compute its updates, on a CPU.
     kernel_parts: the parts of the kernels that an update calls, if kernels compute it.
     hindrance: the config group that makes each call of the kernels take one step; None if a call takes many.
+    frames_bytes: bytes of the frames in a replay memory, which a GPU holds too if they fit (`frames_fit`). They are not
+        part of `memory`, since the run is trained without them as well.
     bulk_bytes: bytes of the learner's `bulk` when full. They are included in the memory of the device or host that
         holds them.
     statistics: bytes of each tensor that `Agent.statistics` stores for a run.
@@ -76,6 +78,7 @@ class Cost:
     kernels: bool = False
     kernel_parts: Sequence[str] = ()
     hindrance: str | None = "agent"
+    frames_bytes: int = 0
     bulk_bytes: int = 0
     statistics: Sequence[int] = ()
     epochs: int = 0
@@ -93,6 +96,18 @@ class Cost:
     def host_bytes(self) -> int:
         """Additional bytes on the host, sum of all parts."""
         return sum(share.bytes for share in self.host_memory)
+
+
+FRAMES_SHARE = 0.75
+"""The share of a worker's free memory on a GPU that frames may take; a margin is left for tests and diagnostics."""
+
+
+def frames_fit(frames_bytes: int, free: int) -> bool:
+    """Whether the frames of a pack's replay memory are held on its GPU too, which changes no number.
+
+    free: bytes that the worker may use there, without the networks, a batch and everything between layers.
+    """
+    return frames_bytes <= FRAMES_SHARE * free
 
 
 # Small workloads of an agent that are timed on a device. Plans estimate times and pack widths from the results.

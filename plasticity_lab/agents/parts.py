@@ -36,6 +36,7 @@ class Parts(Generic[AnyBenchmark]):
     kernels: whether our own kernels compute linear layers (see `plasticity_lab.kernels`).
     observed: whether diagnostics measure the pack; no result depends on it.
     compressed: whether replay memories are compressed (`Settings.replay_memory_compressed`); no result depends on it.
+    sharing: number of workers that share a GPU, and its memory; no result depends on it.
     """
 
     components: Mapping[str, Sequence[Component]]
@@ -46,6 +47,7 @@ class Parts(Generic[AnyBenchmark]):
     kernels: bool = False
     observed: bool = False
     compressed: str = "auto"
+    sharing: int = 1
 
     def __contains__(self, group: object) -> bool:
         """Whether the runs have a component of that group. Runs that are older than the group have none."""
@@ -151,6 +153,7 @@ def parts_of(
     kernels: bool = False,
     observed: bool = False,
     compressed: str = "auto",
+    sharing: int = 1,
 ) -> Parts:
     """The parts of runs that are equal except for seeds and `run_axis_settings`. Raises ConfigError."""
     groups = dict.fromkeys(map(group_of, runs[0].targets))
@@ -166,4 +169,5 @@ def parts_of(
         kernels,
         observed,
         compressed,
+        sharing,
     )

@@ -76,7 +76,7 @@ class NStep:
         following = Index(np.where(goes_on, index.step + self.n, index.step), index.environment)
         return Returns(returns.astype(np.float32), discount.astype(np.float32), following)
 
-    def terminal(self, ring: Ring, index: Index) -> NDArray[np.bool_]:
-        """Whether a return ends with the rewards of these steps, (K, B)."""
+    def terminal(self, ring: Ring, index: Index | int) -> NDArray[np.bool_]:
+        """Whether a return ends with the rewards of these steps, (K, B), or of a step in every environment, (K, N)."""
         terminated = ring.of("terminated", index)
         return terminated | ring.of("life_lost", index) if self.life_loss_is_terminal else terminated

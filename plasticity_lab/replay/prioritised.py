@@ -39,20 +39,22 @@ class Prioritised:
         """Updates the priorities for the step that was last added to the ring, and for the step that it replaced."""
         ring, n = self.ring, self.n_step.n
         newest = ring.end - 1
-        at = self._index(newest)
-        self._priorities.put(self._places(at), np.zeros(at.step.shape, np.float32))
-        first = ring.of("first", at)
+        first, ends = ring.of("first", newest), self.n_step.terminal(ring, newest)
         if ring.held == 1:  # a ring that begins within an episode lacks the frames of its first observations
             self._begun[:] = np.where(first, newest, newest + ring.body.stack - 1)
         else:
             self._begun = np.where(first, newest, self._begun)
         complete = (newest - n >= self._begun) & (newest - n >= ring.oldest)
+        steps = [newest] if not ends.any() else [*range(max(ring.oldest, newest - n + 1), newest + 1)]
+        enters = [ends & (step >= self._begun) for step in steps]
         if complete.any():
-            self._enter(newest - n, complete)
-        ends = self.n_step.terminal(ring, at)
-        if ends.any():
-            for step in range(max(ring.oldest, newest - n + 1), newest + 1):
-                self._enter(step, ends & (step >= self._begun))
+            steps, enters = [newest - n, *steps], [complete, *enters]
+        places = self._places_of(steps)
+        own = self._priorities.at(places)
+        kept = own.copy()
+        kept[:, -ring.environments :] = 0  # the new step has taken this place of another
+        enter = np.concatenate(enters, axis=1)
+        self._change(places, own, np.where(enter & (kept == 0), self._largest[:, None], kept))
         self._leave()
 
     def drawn(self, seeds: Sequence[int], size: int, *position: int, which: str = "") -> Index:
@@ -103,26 +105,28 @@ class Prioritised:
         self._largest[:] = 1
         self._begun[:] = 0
 
-    def _enter(self, step: int, which: NDArray[np.bool_]) -> None:
-        """Marks a step as usable in the environments `which` (K, N): without a priority, it gets the largest one."""
-        places = self._places(self._index(step))
-        own = self._priorities.of(places)
-        self._priorities.put(places, np.where(which & (own == 0), self._largest[:, None], own))
-
     def _leave(self) -> None:
         """Sets the priority of the oldest steps to 0 until an episode begins: their first frames were overwritten."""
         ring = self.ring
-        whole = np.zeros((ring.runs, ring.environments), np.bool_)
-        for step in range(ring.oldest, min(ring.oldest + ring.body.stack - 1, ring.end)):
-            index = self._index(step)
-            whole |= ring.of("first", index)
-            places = self._places(index)
-            self._priorities.put(places, np.where(whole, self._priorities.of(places), np.float32(0)))
+        steps = [*range(ring.oldest, min(ring.oldest + ring.body.stack - 1, ring.end))]
+        if not steps:
+            return
+        first = np.stack([ring.of("first", step) for step in steps], axis=1)
+        whole = np.logical_or.accumulate(first, axis=1).reshape(ring.runs, -1)
+        places = self._places_of(steps)
+        own = self._priorities.at(places)
+        self._change(places, own, np.where(whole, own, np.float32(0)))
 
-    def _index(self, step: int) -> Index:
-        """The index of one step in every environment, (K, N)."""
-        shape = (self.ring.runs, self.ring.environments)
-        return Index(np.full(shape, step), np.broadcast_to(np.arange(shape[1]), shape))
+    def _change(self, places: NDArray[np.int64], own: NDArray[np.float32], to: NDArray[np.float32]) -> None:
+        """Sets the priorities `own` (K, P) of these different places (P,) of every run to others."""
+        changed = (to != own).any(axis=0)
+        if changed.any():
+            self._priorities.put(np.array([places[changed]] * self.ring.runs), to[:, changed])
+
+    def _places_of(self, steps: Sequence[int]) -> NDArray[np.int64]:
+        """The places of these S steps in every environment, (S·N,)."""
+        rows = np.array(steps)[:, None] % self.ring.rows
+        return (rows * self.ring.environments + np.arange(self.ring.environments)).reshape(-1)
 
     def _places(self, index: Index) -> NDArray[np.int64]:
         return index.step % self.ring.rows * self.ring.environments + index.environment
@@ -162,6 +166,10 @@ class Priorities:
     def of(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
         """The priorities of these places, (K, B)."""
         return self._values[self._runs, places // BLOCK, places % BLOCK]
+
+    def at(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The priorities of the same places (P,) of every run, (K, P)."""
+        return self._values.reshape(len(self._values), -1).take(places, axis=1)
 
     def put(self, places: NDArray[np.int64], values: NDArray[np.float32]) -> None:
         """Sets the priorities (K, B) of these places (K, B); if a place occurs twice, its last value counts."""

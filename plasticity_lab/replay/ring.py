@@ -111,8 +111,13 @@ class Ring:
         """Removes all steps; `end` continues to count."""
         self.held = 0
 
-    def of(self, name: str, index: Index) -> Array:
-        """The values of one array at these steps, (K, B, ...); arbitrary values for steps that the ring lacks."""
+    def of(self, name: str, index: Index | int) -> Array:
+        """The values of one array at these steps, (K, B, ...); arbitrary values for steps that the ring lacks.
+
+        index: the number of a step gives its values in every environment, (K, N): a view; not for frames.
+        """
+        if isinstance(index, int):
+            return self.arrays[name][index % self.rows]
         if name == "frame":
             return self._frames(index.step, index.environment)
         return self.arrays[name][index.step % self.rows, self._runs(index.step), index.environment]
@@ -134,17 +139,59 @@ class Ring:
         out[...] = found
         return out
 
-    def _stacked(self, index: Index) -> Array:
-        """The same by NumPy, for stacks of frames."""
-        stack = self.body.stack
-        back = np.arange(stack - 1, -1, -1)
+    def places(self, index: Index) -> NDArray[np.int64]:
+        """The places of these observations' frames, (K, B, F): numbers below L·K·N, in the order of the arrays.
+
+        Before an episode's first frame the place is L·K·N: a frame of zeros.
+        """
+        step, environment, before = self._members(index)
+        found = (step % self.rows * self.runs + self._runs(step)) * self.environments + environment
+        found[before] = self.places_of_frames
+        return found
+
+    @property
+    def places_of_frames(self) -> int:
+        """L·K·N."""
+        return self.rows * self.runs * self.environments
+
+    def frames_at(self, places: NDArray[np.int64], out: Array) -> None:
+        """Writes the frames at these places (R,) into a contiguous array (R, C, ...); none of them is L·K·N."""
+        if self.packed is None:
+            frames = self.arrays["frame"].reshape(-1, *self.body.frame)
+            if kernel.is_used():
+                kernel.gather([frames], np.array([len(places)]), places, np.arange(len(places)), out)
+            else:
+                np.take(frames, places, axis=0, out=out, mode="clip")
+            return
+        rows, columns = np.divmod(places, self.runs * self.environments)
+        steps = self.oldest + (rows - self.oldest) % self.rows
+        self.packed.of(steps, columns, out, kernel.gather if kernel.is_used() else None)
+
+    def frames_of(self, steps: range) -> Array:
+        """The newest frames at consecutive steps, (steps, K, N, C, ...)."""
+        if self.packed is not None:
+            return self.packed.values_of(steps)
+        return self.arrays["frame"][np.arange(steps.start, steps.stop) % self.rows]
+
+    def _members(self, index: Index) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """The step of each frame of these observations, (K, B, F), its environment, (K, B, 1), and whether it is zeros.
+
+        A frame is zeros, (K, B, F), if it is older than its episode.
+        """
+        back = np.arange(self.body.stack - 1, -1, -1)
         step, environment = index.step[..., None] - back, index.environment[..., None]
-        frames = self._frames(step, environment)
         first = self.arrays["first"][step % self.rows, self._runs(step), environment]
         # An older frame belongs to the stack if no episode begins after it, up to the step itself.
-        begins_behind = np.logical_or.accumulate(first[..., :0:-1], axis=-1)[..., ::-1]
-        frames[:, :, :-1][begins_behind] = 0
-        return frames.reshape(*index.step.shape, stack * self.body.frame[0], *self.body.frame[1:])
+        before = np.zeros(step.shape, np.bool_)
+        before[..., :-1] = np.logical_or.accumulate(first[..., :0:-1], axis=-1)[..., ::-1]
+        return step, environment, before
+
+    def _stacked(self, index: Index) -> Array:
+        """The same by NumPy, for stacks of frames."""
+        step, environment, before = self._members(index)
+        frames = self._frames(step, environment)
+        frames[before] = 0
+        return frames.reshape(*index.step.shape, self.body.stack * self.body.frame[0], *self.body.frame[1:])
 
     def whole(self, index: Index) -> NDArray[np.bool_]:
         """Whether the ring holds these steps and all frames of their observations, (K, B)."""

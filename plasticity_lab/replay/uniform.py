@@ -103,23 +103,15 @@ def _named(ring: Ring, numbers: NDArray[np.int64]) -> Index:
     return Index(ring.oldest + steps, environments)
 
 
-ArrayFor = Callable[[str, tuple[int, ...], Any], NDArray[Any]]
-"""Name of an entry, shape and type → an array for it."""
-
-
-def batch_of(
-    ring: Ring, n_step: NStep, index: Index, gamma: NDArray[np.float64], arrays: ArrayFor | None = None
-) -> Batch:
-    """The batch of the given usable steps.  gamma: (K,). arrays: for "x" and "following"; None: new ones."""
+def batch_of(ring: Ring, n_step: NStep, index: Index, gamma: NDArray[np.float64]) -> Batch:
+    """The batch of the given usable steps.  gamma: (K,)."""
     found = n_step.of(ring, index, gamma)
-    shape = (*index.step.shape, *ring.body.observation)
-    x, following = (None if arrays is None else arrays(name, shape, ring.body.dtype) for name in ("x", "following"))
     return Batch(
-        observations=ring.observations(index, x),
+        observations=ring.observations(index),
         actions=ring.of("action", index),
         returns=found.returns,
         discount=found.discount,
-        following=ring.observations(found.following, following),
+        following=ring.observations(found.following),
         index=index,
     )
 

@@ -3,12 +3,14 @@
 import pytest
 import torch
 
+from plasticity_lab.agents.acting import sending
+from plasticity_lab.agents.acting.frames import DeviceRing, frames_for
 from tests.agents.ppo.packs import ONE, there_are
 from tests.agents.sac.packs import SMALL as SAC
 from tests.agents.sac.pixels import WORDS as SAC_ON_IMAGES
 from tests.agents.value.packs import BY_AGENT
 from tests.helpers.first_steps import EXPERTS, PIXELS
-from tests.tenants.packs import hold
+from tests.tenants.packs import differing, hold, packs_of, trained
 
 NO_GPU = "torch can use no GPU here (torch.cuda.is_available() is false); these tests need one."
 pytestmark = [pytest.mark.cuda, pytest.mark.skipif(not torch.cuda.is_available(), reason=NO_GPU)]
@@ -38,3 +40,15 @@ def with_made_up_bodies(monkeypatch):
 @pytest.mark.parametrize("arm", ARMS)
 def test_packed_alone_and_resumed_are_the_same(arm, compiled):
     hold(*ARMS[arm], "seed=3,1,0", compiled=compiled, device=GPU, stops=[1])
+
+
+@pytest.mark.parametrize("arm", ["rainbow_lite on pixels", "sac on images"])
+def test_frames_on_the_gpu_change_no_number(monkeypatch, arm):
+    pack, seen = packs_of(*ARMS[arm], "seed=3,1,0"), []
+    monkeypatch.setattr(sending, "frames_for", lambda *how: seen.append(frames_for(*how)) or seen[-1])
+    found = trained(pack, device=GPU)
+    assert isinstance(seen[0], DeviceRing)
+    monkeypatch.setattr(sending, "free_on", lambda *_: 0)
+    others = trained(pack, device=GPU)
+    assert not isinstance(seen[1], DeviceRing)
+    assert not [name for own, other in zip(found, others, strict=True) for name in differing(own, other)]

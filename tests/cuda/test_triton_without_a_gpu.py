@@ -71,8 +71,8 @@ def test_the_numbers_are_those_of(code):
 def compiled(kernel, fixed, strides=()):
     """A kernel for an H200.
 
-    fixed: its constants, and numbers that Triton would see to be 1. strides: beginnings of names of numbers that it would
-    see to be multiples of 16, as addresses are.
+    fixed: its constants, and numbers that Triton would see to be 1. strides: beginnings of names of numbers that it
+        would see to be multiples of 16, as addresses are.
     """
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource

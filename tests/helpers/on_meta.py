@@ -30,5 +30,32 @@ class OnTheDevice(TorchDispatchMode):
         return result
 
 
+class OnlyTowardsTheDevice(OnTheDevice):
+    """As the base class; numbers of the host may be copied to the device, by copies that nobody waits for.
+
+    copies: their number.
+    """
+
+    copies = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """As torch calls it for each operation."""
+        if _sends(func, args, kwargs or {}):
+            self.copies += 1
+            return func(*args, **(kwargs or {}))
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+def _sends(func: Any, args: Any, kwargs: Any) -> bool:
+    """Whether it is a copy from the host to the device that nobody waits for."""
+    if func is torch.ops.aten._to_copy.default:
+        to, at_once = torch.device(kwargs.get("device") or "cpu"), kwargs.get("non_blocking", False)
+        return at_once and args[0].device.type == "cpu" and to.type == "meta"
+    if func is torch.ops.aten.copy_.default:
+        at_once = args[2] if len(args) > 2 else kwargs.get("non_blocking", False)
+        return at_once and args[1].device.type == "cpu" and args[0].device.type == "meta"
+    return False
+
+
 def _devices(value: Any) -> set[str]:
     return {each.device.type for each in tree_leaves(value) if isinstance(each, torch.Tensor)}

@@ -30,3 +30,14 @@ def test_numpys_own_integers_are_the_same_seed():
 def test_the_numbers_stay_what_they_were():
     """A change of these changes every result: it must be meant, and raise science versions."""
     assert stream_key(0, "weights", "hidden1") == 59747130092302516761537339787826752977
+
+
+def test_a_stream_is_numpys_philox_with_that_key():
+    for seed in range(50):
+        stream, key = host_stream(seed, "reset", 2), stream_key(seed, "reset", 2)
+        usual = np.random.Generator(np.random.Philox(key=key))
+        own, theirs = stream.bit_generator.state, usual.bit_generator.state
+        assert np.array_equal(own["state"]["key"], theirs["state"]["key"])
+        assert np.array_equal(own["state"]["counter"], theirs["state"]["counter"])
+        assert np.array_equal(stream.normal(size=70), usual.normal(size=70))
+        assert np.array_equal(stream.permutation(9), usual.permutation(9))

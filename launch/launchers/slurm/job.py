@@ -149,6 +149,7 @@ class JobWorker:
             patience=PATIENCE_IN_LEASES * read_plan(store, self.sweep).settings.launch.lease_seconds,
             died_of_memory=partial(_died_of_memory, store),
             cores=int(os.environ.get("SLURM_CPUS_PER_TASK") or 1),
+            sharing=_sharing(len(there)),
             may_come=partial(_others_wait, store, self.sweep),
         ).work()
 
@@ -163,6 +164,13 @@ class JobWorker:
         if outcome.job is None:
             log.info("The command that submitted this worker counts as dead, and other workers work: %s", outcome.why)
         return outcome.job is None
+
+
+def _sharing(gpus: int) -> int:
+    """The number of this job's workers on each of the GPUs that it sees here."""
+    if os.environ.get("SLURM_GPUS_PER_TASK"):
+        return 1
+    return -(-int(os.environ.get("SLURM_NTASKS_PER_NODE") or 1) // gpus)
 
 
 def _died_of_memory(store: Store, owner: Owner) -> bool:

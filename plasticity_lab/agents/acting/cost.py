@@ -20,7 +20,7 @@ from plasticity_lab.kernels import replay as kernel
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.packing import INSTALL
-from plasticity_lab.replay.packing import packs, unpacked_bytes, would_pack
+from plasticity_lab.replay.packing import bytes_of_frame, packs, unpacked_bytes, would_pack
 from plasticity_lab.replay.ring import bytes_of_step
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -70,6 +70,7 @@ def cost_with_memory(
     body = largest(list(resource.by_name.values()))
     is_packed = packs(parts.compressed, body, remembered)
     ring = remembered * bytes_of_step(body, is_packed)
+    frames = remembered * bytes_of_frame(body) if body.dtype == "uint8" else 0
     unpacked = unpacked_bytes(body, agent.batch) if is_packed else 0
     smaller = "a smaller agent.capacity"
     if parts.compressed == "auto" and would_pack(body, remembered) and not is_packed:
@@ -93,6 +94,7 @@ def cost_with_memory(
         host_steps=host_steps(parts.benchmark, resource, tasks.task_steps),
         host_calls=host_calls(parts.benchmark, resource, tasks.task_steps, agent.environments),
         graphs=2,
+        frames_bytes=frames,
         bulk_bytes=ring,
         kernels=by_kernels["kernels"],
         kernel_parts=[*by_kernels["kernel_parts"], kernel.PART],

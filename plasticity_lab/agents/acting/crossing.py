@@ -71,3 +71,8 @@ class Crossing:
             found[name] = torch.from_numpy(array).to(self.device, non_blocking=True)
         self._copied[self._now].record()
         return found
+
+    def copy(self, values: NDArray[Any], to: Tensor) -> None:
+        """Copies an array of this memory into a tensor of the device; ends the batch, like `sent`."""
+        to.copy_(torch.from_numpy(values), non_blocking=True)
+        self._copied[self._now].record()

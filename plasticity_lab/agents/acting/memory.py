@@ -13,8 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.acting.crossing import Crossing
 from plasticity_lab.agents.acting.schedule import Timetable
+from plasticity_lab.agents.acting.sending import Sender, filled, first
 from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.environments.body import Body
 from plasticity_lab.records.bulk import Bulk
@@ -23,7 +23,7 @@ from plasticity_lab.replay.n_step import NStep
 from plasticity_lab.replay.packing import packs
 from plasticity_lab.replay.prioritised import Prioritised
 from plasticity_lab.replay.ring import EmptyMemory, Index, Ring
-from plasticity_lab.replay.uniform import ArrayFor, batch_of, drawn
+from plasticity_lab.replay.uniform import batch_of, drawn
 from plasticity_lab.stacking.run_axis import aligned
 
 
@@ -63,6 +63,7 @@ class Memory:
     seeds: seeds of the draws. A draw is a function of seed, update, and the contents of the run's memory.
     gamma: (K,).
     compressed: whether frames are held compressed (`replay.packing.packs`). threads: the threads that unpack them.
+    sharing: the number of processes that share the GPU, if batches are for one (see `agents.acting.frames`).
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Memory:
         gamma: NDArray[np.float64],
         compressed: str = "never",
         threads: int = 1,
+        sharing: int = 1,
     ) -> None:
         self.size, self.seeds, self.gamma = agent.batch, seeds, gamma
         self.padded = aligned(self.size)
@@ -84,7 +86,8 @@ class Memory:
         """Its steps belong to this body, or to another of the same kind."""
         self.n_step = NStep(agent.n_step, agent.life_loss_is_terminal)
         self.prioritised = Prioritised(self.ring, self.n_step) if agent.replay == "prioritised" else None
-        self._pinned: Crossing | None = None
+        self._sender: Sender | None = None
+        self._sharing = sharing
         self._weight_there = self._weight = torch.cat(
             [torch.full((self.size,), 1 / self.size), torch.zeros(self.padded - self.size)]
         )
@@ -109,6 +112,8 @@ class Memory:
         """Adds a step of every environment; takes the arguments of `Ring.add`."""
         shapes = {"frame": self.ring.body.frame, "action": self.ring.body.action}
         self.ring.add(**{name: _widened(value, shapes.get(name, ())) for name, value in step.items()})
+        if self._sender is not None:
+            self._sender.add(step["frame"])
         if self.prioritised is not None:
             self.prioritised.added()
 
@@ -132,25 +137,19 @@ class Memory:
         "action" (K, P) or (K, P, A); "weight" (P,): 1 / B, 0 for rows of padding; with priorities also "importance" (K,
         P).
         """
-        crossing = self._crossing(device)
-        if crossing is not None:
-            crossing.begin()
-        found = self._learned_from(index, None if crossing is None or self.padded != self.size else crossing.array)
+        if (sender := self._sender_to(device)) is not None:
+            return {**self._sent(sender, index), "weight": self._weight_there}
+        found = self._learned_from(index)
         if self.prioritised is not None:
             found["importance"] = self.prioritised.importance(index)
-        missing = self.padded - self.size
-        if missing:
-            fill = ((0, 0), (0, missing))
-            found = {name: np.pad(value, (*fill, (0, 0))[: value.ndim]) for name, value in found.items()}
-        if crossing is None:
-            return _tensors(found, self._weight, device)
-        return {**crossing.sent(found), "weight": self._weight_there}
+        return _tensors({name: filled(value, self.padded) for name, value in found.items()}, self._weight, device)
 
     def second(self, update: int, device: torch.device) -> Tensor:
         """The observations "x" of a second batch for an update, (K, P, D), drawn like the first under another key."""
         index = self.drawn(update, "second ")
-        x = np.pad(self._flat(self.ring.observations(index)), ((0, 0), (0, self.padded - self.size), (0, 0)))
-        return torch.from_numpy(x).to(device)
+        if (sender := self._sender_to(device)) is not None:
+            return sender.sent("second", {"x": index}, {}, self._numbers)["x"]
+        return torch.from_numpy(filled(self._flat(self.ring.observations(index)), self.padded)).to(device)
 
     def learned(self, index: Index, losses: Tensor) -> None:
         """Updates the priorities of these steps by their losses, (K, P)."""
@@ -182,32 +181,55 @@ class Memory:
         self.ring.load(state["memory"], bulk or {})
         if self.prioritised is not None:
             self.prioritised.load({name: value.numpy() for name, value in state["priorities"].items()})
+        if self._sender is not None:
+            self._sender.forget()
 
     def _priorities(self) -> dict[str, Any]:
         if self.prioritised is None:
             return {}
         return {"priorities": {name: torch.from_numpy(value) for name, value in self.prioritised.state().items()}}
 
-    def _crossing(self, device: torch.device) -> Crossing | None:
-        """Pinned memory for batches on a GPU."""
-        if device.type == "cuda" and self._pinned is None:
-            self._pinned, self._weight_there = Crossing(device), self._weight.to(device)
-        return self._pinned
+    def _sender_to(self, device: torch.device) -> Sender | None:
+        """Sends batches to a GPU; None for a CPU."""
+        if device.type == "cuda" and self._sender is None:
+            self._weight_there = self._weight.to(device)
+            self._sender = Sender(self.ring, self.n_step.n, self.padded, device, self._sharing)
+        return self._sender
 
-    def _learned_from(self, index: Index, arrays: ArrayFor | None = None) -> dict[str, NDArray[Any]]:
-        """The contents of these steps, with flattened observations.  arrays: see `batch_of`."""
-        batch = batch_of(self.ring, self.n_step, index, self.gamma, arrays)
+    def _sent(self, sender: Sender, index: Index) -> dict[str, Tensor]:
+        """The batch for these steps without its weights, on the GPU."""
+        found = self.n_step.of(self.ring, index, self.gamma)
+        values = {
+            "action": self._actions(self.ring.of("action", index)),
+            "returns": found.returns,
+            "discount": found.discount,
+        }
+        if self.prioritised is not None:
+            values["importance"] = self.prioritised.importance(index)
+        return sender.batch({"x": index, "following": found.following}, values, self._numbers)
+
+    def _learned_from(self, index: Index) -> dict[str, NDArray[Any]]:
+        """The contents of these steps, with flattened observations."""
+        batch = batch_of(self.ring, self.n_step, index, self.gamma)
         return {
             "x": self._flat(batch.observations),
             "following": self._flat(batch.following),
-            "action": batch.actions if self.body.discrete else _first(batch.actions, self.body.actions),
+            "action": self._actions(batch.actions),
             "returns": batch.returns,
             "discount": batch.discount,
         }
 
+    def _actions(self, actions: NDArray[Any]) -> NDArray[Any]:
+        return actions if self.body.discrete else first(actions, self.body.actions)
+
     def _flat(self, observations: NDArray[Any]) -> NDArray[Any]:
         """Observations (K, B, *) as the body's numbers, (K, B, D)."""
-        return _first(observations.reshape(*observations.shape[:2], -1), prod(self.body.observation))
+        return first(observations.reshape(*observations.shape[:2], -1), self._numbers)
+
+    @property
+    def _numbers(self) -> int:
+        """D."""
+        return prod(self.body.observation)
 
 
 def largest(bodies: Sequence[Body]) -> Body:
@@ -226,11 +248,6 @@ def _widened(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     if values.shape[2:] == shape:
         return values
     return np.pad(values, ((0, 0), (0, 0), (0, shape[0] - values.shape[2])))
-
-
-def _first(values: NDArray[Any], count: int) -> NDArray[Any]:
-    """The first numbers of each step, (K, B, count)."""
-    return values if values.shape[2] == count else np.ascontiguousarray(values[:, :, :count])
 
 
 def _tensors(found: Mapping[str, NDArray[Any]], weight: Tensor, device: torch.device) -> dict[str, Tensor]:

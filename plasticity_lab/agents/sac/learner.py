@@ -66,8 +66,8 @@ class SACLearner(LearnerWithMemory):
         bodies = learning.bodies
         if compiled:
             kernel.expect()
-        seeds, gamma, threads = parts.init_seeds, settings["gamma"], parts.processes.most
-        self.memory = Memory(agent, list(bodies.values()), seeds, capacity, gamma, parts.compressed, threads)
+        seeds, gamma, how = parts.init_seeds, settings["gamma"], (parts.compressed, parts.processes.most, parts.sharing)
+        self.memory = Memory(agent, list(bodies.values()), seeds, capacity, gamma, *how)
         self.bounds = {name: bounds_of(body, torch.device("cpu")) for name, body in bodies.items()}
         self._acting: dict[str, ActingNetwork] = {}  # by body
 

@@ -60,4 +60,4 @@ class Actor(Remembering):
         return self.take(observations, action, self._learned)
 
     def _learned(self, rewards: Array) -> Array:
-        return np.clip(rewards, -1, 1) if self.clip_rewards else rewards
+        return np.minimum(np.maximum(rewards, -1), 1) if self.clip_rewards else rewards

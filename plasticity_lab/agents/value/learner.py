@@ -72,7 +72,8 @@ class ValueLearner(LearnerWithMemory):
             kernel.expect()
         # More rows than a run has steps would never be written.
         capacity, seeds = min(agent.capacity, tasks.total_steps), parts.init_seeds
-        how = parts.compressed, parts.processes.most  # the processes of environments wait while a batch is made
+        # The processes of environments wait while a batch is made.
+        how = parts.compressed, parts.processes.most, parts.sharing
         self.memory = Memory(agent, [body], seeds, capacity, settings["gamma"], *how)
         self.measured = Measured(MEASURED, self.timetable.most_updates(tasks.most), self.runs, agent.batch, device)
         self.keys = {**self.network.step_keys, TARGET_NOISE: self.network.keys_of(TARGET_NOISE)}

@@ -50,7 +50,7 @@ class Board:
 
     def start(self, copies: Whole, streams: Sequence[np.random.Generator]) -> NDArray[np.uint8]:
         """Starts an episode in these games (E,); returns their boards, (E, C, 10, 10)."""
-        keys = np.array([stream.integers(2**64, dtype=np.uint64) for stream in streams], np.uint64)
+        keys = np.array([stream.bit_generator.random_raw() for stream in streams], np.uint64)
         self.chance.begin(copies, keys)
         self.last[copies] = NOTHING
         for values in self.now.values():
@@ -102,7 +102,12 @@ class Board:
 
 def moved(place: Whole, actions: Whole, less: int, more: int, low: int = 0, high: int = SIDE - 1) -> Whole:
     """A row or column (M,) after an action: one less or one more, limited to the board."""
-    return np.clip(place - (actions == less) + (actions == more), low, high)
+    return limited(place - (actions == less) + (actions == more), low, high)
+
+
+def limited(values: NDArray[Any], low: int = 0, high: int = SIDE - 1) -> NDArray[Any]:
+    """The numbers limited to low … high: `np.clip`, which takes five times as long for few of them."""
+    return np.minimum(np.maximum(values, low), high)
 
 
 # Random numbers of many games at once. Each is a function only of its game's key and of the number of earlier draws.

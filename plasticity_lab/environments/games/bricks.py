@@ -6,7 +6,7 @@ Legend: M games, E games that start an episode, C channels of a board.
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.environments.games.board import LEFT, NOTHING, RIGHT, SIDE, Bits, Board, Whole, moved
+from plasticity_lab.environments.games.board import LEFT, NOTHING, RIGHT, SIDE, Bits, Board, Whole, limited, moved
 
 WALL = slice(1, 4)
 """The rows of bricks at first."""
@@ -57,9 +57,9 @@ class Bricks(Board):
         before_row, before_column = now["row"], now["column"]
         row, column = before_row + now["down"], before_column + now["right"]
         beyond = (column < 0) | (column > BOTTOM)
-        column, right = np.clip(column, 0, BOTTOM), np.where(beyond, -now["right"], now["right"])
+        column, right = limited(column), np.where(beyond, -now["right"], now["right"])
         above = row < 0
-        row = np.clip(row, 0, BOTTOM)  # a game that is lost goes on at the bottom
+        row = limited(row)  # a game that is lost goes on at the bottom
         hits = ~above & now["bricks"][every, row, column]
         taken = hits & ~now["struck"]
         rewards += taken

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.environments.body import Body, Saved
+from plasticity_lab.environments.games.board import limited
 
 ROWS, COLUMNS = 10, 5
 STEPS_A_BALL = ROWS - 1
@@ -57,7 +58,7 @@ class Catch:
 
     def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.bool_]]:
         """Moves paddles and balls, actions (M,): boards (M, 1, ...), rewards (M,), which terminated (M,)."""
-        self.paddle = np.clip(self.paddle + actions - 1, 0, COLUMNS - 1).astype(np.int8)
+        self.paddle = limited(self.paddle + actions - 1, high=COLUMNS - 1).astype(np.int8)
         # A game that has terminated continues with its last ball.
         self.row = np.minimum(self.row + 1, ROWS - 1).astype(np.int8)
         landed = self.row == ROWS - 1

@@ -1,46 +1,27 @@
-"""Batches through pinned memory: the same content as without, and no memory is written before it is copied.
-
-There is no GPU here: memory is ordinary, and marks are notes.
-"""
-
-from dataclasses import dataclass, field
+"""Batches through pinned memory: the same content as without, and no memory is written before it is copied."""
 
 import numpy as np
 import pytest
 import torch
 
+from plasticity_lab.agents.acting import frames, sending
 from plasticity_lab.agents.acting import memory as of_memory
-from plasticity_lab.agents.acting.crossing import SETS, Crossing
+from plasticity_lab.agents.acting.crossing import SETS
+from plasticity_lab.agents.acting.frames import DeviceRing, DistinctFrames
 from plasticity_lab.agents.acting.memory import Memory
+from plasticity_lab.agents.acting.sending import SETTLED, Sender
 from plasticity_lab.agents.value.settings import ValueSettings
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.kernels import replay as kernel
+from tests.helpers.crossings import NOTES, WAYS, noted_crossing, send
 from tests.helpers.made_up_bodies import EMULATOR
 from tests.helpers.packs import CPU
-
-NOTES = list[str]()
-
-
-@dataclass
-class Noted:
-    """A mark that notes its calls, and its number."""
-
-    number: int = field(default_factory=lambda: sum(note == "made" for note in NOTES))
-
-    def __post_init__(self):
-        NOTES.append("made")
-
-    def record(self):
-        NOTES.append(f"recorded {self.number}")
-
-    def synchronize(self):
-        NOTES.append(f"waited for {self.number}")
 
 
 @pytest.fixture
 def crossing():
     NOTES.clear()
-    return Crossing(CPU, lambda count: torch.empty(count, dtype=torch.uint8), Noted)
+    return noted_crossing()
 
 
 def test_memory_is_used_in_turn_and_only_when_the_device_has_copied_it(crossing):
@@ -68,7 +49,8 @@ def test_memory_grows_with_its_entry(crossing):
 @pytest.mark.parametrize("is_used", [False, True], ids=["numpy", "kernel"])
 @pytest.mark.parametrize("compressed", ["never", "always"])
 @pytest.mark.parametrize(("replay", "batch"), [("uniform", 8), ("prioritised", 8), ("prioritised", 5)])
-def test_a_batch_is_the_same_through_it(crossing, monkeypatch, is_used, compressed, replay, batch):
+@pytest.mark.parametrize("way", WAYS)
+def test_a_batch_is_the_same_through_it(way, monkeypatch, is_used, compressed, replay, batch):
     if is_used:
         kernel.expect()
     monkeypatch.setattr(kernel, "is_used", lambda: is_used)
@@ -89,21 +71,36 @@ def test_a_batch_is_the_same_through_it(crossing, monkeypatch, is_used, compress
         if step > 20 and step % 5 == 0:
             index = memory.drawn(step)
             plain = memory.batch(index, CPU)
-            memory._pinned = crossing
-            through = memory.batch(index, CPU)
-            memory._pinned = None
+            send(memory, way)
+            through, second = memory.batch(index, CPU), memory.second(step, CPU)
+            send(memory, "")
+            assert torch.equal(second, memory.second(step, CPU))
             assert plain.keys() == through.keys()
             for name, value in plain.items():
                 assert torch.equal(value, through[name])
                 assert value.dtype == through[name].dtype
 
 
-def test_batches_for_a_gpu_go_through_it(monkeypatch):
-    """And only these: those of a CPU are the arrays that were drawn."""
+@pytest.mark.parametrize(("free", "kind"), [(320, DeviceRing), (319, DistinctFrames)])
+def test_batches_for_a_gpu_go_through_it(monkeypatch, free, kind):
+    """And only these: those of a CPU are the arrays that were drawn. Frames follow when the need of memory is known."""
     made = []
-    monkeypatch.setattr(of_memory, "Crossing", lambda device: made.append(device) or "crossing")
-    memory = Memory(ValueSettings(capacity=40, min_history=4), [EMULATOR], [0], 40, np.array([0.9]))
-    assert memory._crossing(CPU) is None
-    monkeypatch.setattr(torch.Tensor, "to", lambda self, device: self)
-    assert memory._crossing(torch.device("cuda")) == "crossing" == memory._crossing(torch.device("cuda"))
-    assert made == [torch.device("cuda")]
+    monkeypatch.setattr(
+        of_memory, "Sender", lambda *how: made.append(how) or Sender(*how[:3], CPU, how[4], noted_crossing)
+    )
+    monkeypatch.setattr(sending, "free_on", lambda device, sharing: {3: free}[sharing])
+    monkeypatch.setattr(frames, "DeviceRing", lambda ring, device: DeviceRing(ring, device, noted_crossing))
+    agent = ValueSettings(capacity=40, min_history=4, batch=8)
+    memory = Memory(agent, [EMULATOR], [0], 40, np.array([0.9]), sharing=3)
+    for step in range(30):
+        flags = {name: np.zeros((1, 1), bool) for name in ("terminated", "truncated", "life_lost", "first")}
+        frame = np.full((1, 1, *EMULATOR.frame), step, np.uint8)
+        memory.add(frame=frame, action=np.zeros((1, 1), int), reward=np.zeros((1, 1)), **flags)
+    plain = [memory.batch(memory.drawn(update), CPU) for update in range(6)]
+    assert memory._sender is None
+    monkeypatch.setattr(torch.Tensor, "to", lambda self, *_, **__: self)
+    for update, wanted in enumerate(plain):
+        found = memory.batch(memory.drawn(update), torch.device("cuda"))
+        assert all(torch.equal(value, found[name]) for name, value in wanted.items())
+        assert isinstance(memory._sender.frames, kind if update + 1 >= SETTLED else type(None))
+    assert len(made) == 1

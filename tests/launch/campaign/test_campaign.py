@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -69,6 +70,7 @@ def test_a_machine_without_a_gpu_is_named_before_anything_is_begun(tmp_path, cap
     assert "this machine has no GPU" in capfd.readouterr().err
     assert not (tmp_path / "campaign").exists()
     assert main([*words, "--device", "cuda", "--dry-run"]) == 0
+    assert "H200 with 16 cores" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -99,6 +101,23 @@ def test_a_campaign_that_is_stopped_ends_its_commands_and_goes_on_at_the_one_tha
     assert said.read_text() == "ac"
 
 
+def test_entries_that_say_so_run_at_the_same_time(tmp_path):
+    """Each writes its file and waits for the other's."""
+    code = 'import os, sys, time\nopen(sys.argv[1], "w")\nwhile not os.path.exists(sys.argv[2]): time.sleep(0.05)'
+    waits = f"{{python}} -c '{code}'"
+    words = planned(tmp_path, a=[f"{waits} {tmp_path}/a {tmp_path}/b"], b=[f"{waits} {tmp_path}/b {tmp_path}/a"])
+    lines = yaml.safe_load((tmp_path / "plan.yaml").read_text())
+    (tmp_path / "plan.yaml").write_text(yaml.safe_dump([line | {"workers": 1, "minutes": 0.4} for line in lines]))
+    if machine.cores() < 2:
+        pytest.skip("one core")
+    begun = time.monotonic()
+    assert main([*words, "--minutes", "0.8"]) == 0
+    assert time.monotonic() - begun < 20, "neither was stopped at its limit of 24 seconds"
+    assert states(tmp_path) == {"a": ("done", 1), "b": ("done", 1)}
+    for name in "ab":
+        assert (tmp_path / f"campaign/results/{name}/result.json").exists()
+
+
 def states_or_none(tmp_path):
     try:
         return states(tmp_path)
@@ -107,8 +126,16 @@ def states_or_none(tmp_path):
 
 
 def children(pid):
+    """The commands of a campaign, without its watcher."""
     with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return [int(child) for child in file.read().split()]
+        found = [int(child) for child in file.read().split()]
+    return [child for child in found if "watcher" not in command(child)]
+
+
+def command(pid):
+    with suppress(OSError), open(f"/proc/{pid}/cmdline") as file:
+        return file.read()
+    return "watcher"
 
 
 def test_a_command_is_asked_to_stop_and_then_killed(tmp_path):
@@ -179,62 +206,23 @@ def test_measurements_have_the_form_of_the_stored_speeds(tmp_path, monkeypatch):
         speed.take(tmp_path / "mlp")
 
 
-def seems(folder, name, script):
-    folder.mkdir(exist_ok=True)
-    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
-    (folder / name).chmod(0o755)
-
-
-def test_the_multi_process_service_is_started_and_ended(tmp_path, monkeypatch):
-    monkeypatch.delenv("CUDA_MPS_PIPE_DIRECTORY", raising=False)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    with machine.multi_process_service("cuda") as of:
-        assert of == {}, "this machine has none"
-    seems(
-        tmp_path / "bin",
-        machine.CONTROL,
-        f'echo "$1 $(test -t 0 || cat)" >> {tmp_path}/said; test -d $CUDA_MPS_PIPE_DIRECTORY',
-    )
-    with machine.multi_process_service("cuda") as of:
-        assert of.keys() == {"CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"}
-        assert (tmp_path / "said").read_text().split() == ["-d"]
-    assert (tmp_path / "said").read_text().split() == ["-d", "quit"]
-    seems(tmp_path / "bin", machine.CONTROL, "exit 1")
-    with machine.multi_process_service("cuda") as of:
-        assert of == {}, "it does not start"
-    with machine.multi_process_service("cpu") as of:
-        assert of == {}
-
-
-def test_the_gpus_memory_and_use_are_read(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    seems(
-        tmp_path / "bin",
-        "nvidia-smi",
-        "case $1 in *memory.total) echo 143771;; *name) echo NVIDIA H200;; *) echo 75; echo 25; exec sleep 60;; esac",
-    )
-    assert machine.gpu_memory_gb() == pytest.approx(140.4, abs=0.1)
-    assert machine.gpu_name() == "NVIDIA H200"
-    with machine.busy("cuda", tmp_path / "busy.txt"):
-        until = time.monotonic() + 30
-        while machine.busy_share(tmp_path / "busy.txt")[1] < 2 and time.monotonic() < until:
-            time.sleep(0.02)
-    assert machine.busy_share(tmp_path / "busy.txt") == (0.5, 2)
-    assert machine.busy_share(tmp_path / "none.txt") == (0.0, 0)
-
-
 @pytest.mark.slow
-def test_a_study_killed_at_drawn_moments_and_carried_to_another_machine_gets_the_same_numbers(tmp_path):
-    words = ("benchmark=permuted_digits", "activation=relu,tanh", "mode=eager", "seed=0,1", "benchmark.tasks=100")
-    line = {
-        "name": "study",
-        "question": "?",
-        "minutes": 2,
-        "from": "a limit",
-        "sweeps": [f"schedule=smoke {' '.join(words)}"],
-        "leaves": "runs",
-    }
-    (tmp_path / "plan.yaml").write_text(yaml.safe_dump([line]))
+def test_studies_killed_at_drawn_moments_and_carried_to_another_machine_get_the_same_numbers(tmp_path):
+    """Two studies run at the same time, one for each activation."""
+    words = ("benchmark=permuted_digits", "mode=eager", "seed=0,1", "benchmark.tasks=100")
+    lines = [
+        {
+            "name": activation,
+            "question": "?",
+            "minutes": 2,
+            "from": "a limit",
+            "sweeps": [f"schedule=smoke activation={activation} {' '.join(words)}"],
+            "leaves": "runs",
+            "workers": 1,
+        }
+        for activation in ("relu", "tanh")
+    ]
+    (tmp_path / "plan.yaml").write_text(yaml.safe_dump(lines))
     folder, draw = tmp_path / "campaign", np.random.default_rng()
     begun = [sys.executable, "-m", "launch.campaign", "--plan", str(tmp_path / "plan.yaml"), "--device", "cpu"]
     for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
@@ -246,9 +234,9 @@ def test_a_study_killed_at_drawn_moments_and_carried_to_another_machine_gets_the
             shutil.rmtree(folder / "store")
     for _ in range(6):
         subprocess.run([*begun, "--folder", str(folder), "--minutes", "2"], check=True, stdout=subprocess.DEVNULL)
-        if states(tmp_path)["study"][0] == "done":
+        if all(status == "done" for status, _ in states(tmp_path).values()):
             break
-    assert states(tmp_path)["study"] == ("done", 1)
-    undisturbed = Store(tmp_path / "undisturbed")
+    assert states(tmp_path) == {"relu": ("done", 1), "tanh": ("done", 1)}
+    undisturbed, words = Store(tmp_path / "undisturbed"), (*words, "activation=relu,tanh")
     trained(undisturbed, *words)
     assert all_kept(Store(folder / "store"), runs_of(*words)) == all_kept(undisturbed, runs_of(*words))

@@ -8,10 +8,8 @@ import pytest
 import yaml
 
 from launch.campaign import entry as entries
-from launch.campaign.campaign import LEAST_SECONDS, Asked, chosen, remaining
 from launch.campaign.entry import Entry, filled
-from launch.campaign.machine import workers_for
-from launch.campaign.prices import differing
+from launch.campaign.prices import differing, never
 from launch.campaign.state import BEGUN, DONE, FAILED, LOST, PART, TRIES, State
 from plasticity_lab.errors import ConfigError, StoreError
 
@@ -29,10 +27,6 @@ def entry(name, minutes=2.0, sweeps=(), **fields):
     return Entry(name, "?", minutes, "nothing", source="a limit", commands=commands, sweeps=sweeps, **fields)
 
 
-def asked(found, minutes=14.0):
-    return Asked(found, minutes, "cpu", None, None)
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -42,6 +36,7 @@ def asked(found, minutes=14.0):
         ({"from": ""}, "origin of its minutes"),
         ({"needs": ["mnsit"]}, "mnsit, which is none of mnist"),
         ({"minuets": 3}, "minuets; fields are"),
+        ({"workers": "two"}, "workers is 'two'"),
     ],
 )
 def test_a_mistake_in_the_file_is_named(tmp_path, change, says):
@@ -92,27 +87,12 @@ def test_the_minutes_of_studies_are_those_of_their_plans():
     assert differing(entries.read()) == []
 
 
-def test_entries_are_begun_in_their_order_as_far_as_they_fit(tmp_path):
-    known = State(tmp_path / "state.json")
-    study = entry("study", 30.0, sweeps=("a=1",))
-    found = [entry("first", 3.0), entry("long", 9.0), entry("images", needs=("mnist",)), study, entry("last")]
-    said = chosen(asked(found), known, set(), 10.0)
-    assert [(each.name, why) for each, why in said] == [
-        ("first", ""), ("long", "needs 9.0 minutes, 7.0 are left"), ("images", "needs mnist"), ("study", ""),
-        ("last", "needs 2.0 minutes, 0.0 are left"),
-    ]  # fmt: skip
-    whole = entry("whole", 30.0, sweeps=("a=1",), whole=True)
-    assert chosen(asked([whole]), known, set(), 29.9)[0][1]
-    assert not chosen(asked([whole]), known, set(), 30.0)[0][1]
-    assert chosen(asked([study]), known, set(), 0.9 * LEAST_SECONDS / 60)[0][1], "too short for a checkpoint"
-
-
-def test_a_study_that_was_stopped_needs_the_rest_of_its_time(tmp_path):
-    known, study, limited = State(tmp_path / "state.json"), entry("study", 30.0, sweeps=("a=1",)), entry("limited")
-    known.set(study, status=PART, minutes=12.0)
-    known.set(limited, status=PART, minutes=1.5)
-    again = State.of(known.path)
-    assert (remaining(study, again), remaining(limited, again)) == (18.0, 2.0)
+def test_every_entry_of_our_plan_can_begin_in_a_campaign_of_fourteen_minutes():
+    found = entries.read()
+    assert never(found, 14) == []
+    long = entry("long", 13.4, sweeps=("a=1",), whole=True)
+    assert [line.split(":")[0] for line in never([long, entry("study", 90.0, sweeps=("a=1",))], 14)] == ["long"]
+    assert never([long], 15) == []
 
 
 @pytest.mark.parametrize(
@@ -152,11 +132,3 @@ def test_the_words_of_commands_and_sweeps():
         "data=/d", "checkpoint_minutes=1",
     ]  # fmt: skip
     assert "data=" not in " ".join(filled(both, 1, values | {"data": ""}, 4))
-
-
-@pytest.mark.parametrize(
-    ("device", "memory_gb", "pack_gb", "cores", "workers"),
-    [("cpu", None, 1.0, 6, 6), ("cuda", 139.0, 0.1, 16, 8), ("cuda", 139.0, 40.0, 16, 3), ("cuda", 10.0, 40.0, 16, 1)],
-)
-def test_workers_fill_the_gpus_memory_and_the_cores(device, memory_gb, pack_gb, cores, workers):
-    assert workers_for(entry("one", memory_gb=pack_gb), device, memory_gb, cores) == workers

@@ -4,7 +4,7 @@ import pytest
 
 from launch.plan.planner import Resources, plan
 from launch.plan.speed import AVX2, makespan
-from plasticity_lab.agents.cost import Cost, Share
+from plasticity_lab.agents.cost import FRAMES_SHARE, Cost, Share
 from plasticity_lab.errors import PlanError
 from plasticity_lab.networks.mlp import MLP
 from tests.helpers.sweeps import all_kept, ended_packs, runs_of, trained
@@ -178,3 +178,19 @@ def test_a_worker_takes_the_next_pack_when_it_is_free():
     assert makespan([0] * 16, [11] + [8] * 16) == 16, "seventeen packs on sixteen workers: one worker takes two"
     assert makespan([10, 1], [4]) == 10
     assert makespan([3], []) == 3
+
+
+def test_frames_on_a_gpu_are_part_of_its_pack_if_they_fit_and_never_narrow_one(many):
+    kind, own = "NVIDIA H200 (sm_90, CUDA 13.0, cuDNN 91000)", CALIBRATION.of("dense").bytes(COST.device_bytes)
+    cost = replace(COST, frames_bytes=10 * own)
+
+    def bytes_of(kind, memory):
+        packs = plan(many, Resources(kind, CALIBRATION, None, memory, 1), lambda run: cost, lambda run, cost: "eager")
+        assert widths(packs) == [10, 10, 10, 10]
+        return {pack.bytes for pack in packs}
+
+    all_frames = 10 * cost.frames_bytes
+    most = int(all_frames / FRAMES_SHARE) + 10 * own + 1
+    assert bytes_of(kind, most) == {10 * own + all_frames}
+    assert bytes_of(kind, most - 2) == {10 * own}
+    assert bytes_of("cpu", most) == {10 * own}, "where they are counted with the memory"
