@@ -238,7 +238,7 @@ def _path(known: str, arguments: Sequence[Any]) -> Path | None:
 
 def _width_of_vectors() -> int | None:
     """Torch's vector width in bits for compiled code; None if it follows the processor."""
-    config = sys.modules.get("torch._inductor.config")  # if it was not imported, nobody has changed it
+    config = sys.modules.get("torch._inductor.config")  # if it was not imported, it was not changed
     return None if config is None else config.cpp.simdlen
 
 

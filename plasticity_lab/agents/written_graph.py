@@ -80,7 +80,7 @@ def made(source: str, kernels: Kernels) -> Graph:
 
 def _scope() -> dict[str, Any]:
     """What torch imports at the beginning of such a file, without the compiler."""
-    guards: Any = torch._C._dynamo.guards
+    guards = _guards()
     return {
         "torch": torch,
         "math": math,
@@ -98,8 +98,13 @@ def _scope() -> dict[str, Any]:
     }
 
 
+def _guards() -> Any:
+    compiled: Any = torch._C  # its parts are not declared
+    return compiled._dynamo.guards
+
+
 def _library(file: Path) -> ModuleType:
-    guards: Any = torch._C._dynamo.guards
+    guards = _guards()
     # The library asks for this when it is loaded: the address of the function that gives a tensor's address.
     os.environ["_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR"] = str(guards._torchinductor_pyobject_tensor_data_ptr)
     loader = importlib.machinery.ExtensionFileLoader("kernels", str(file))
