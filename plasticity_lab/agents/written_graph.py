@@ -2,8 +2,8 @@
 
 torch reads a graph from the disk by its whole compiler, two seconds of imports, and calls it within several wrappers.
 But what it wrote is one function `call(args)` of the tensors that the graph reads. A trial call, in which nothing is
-computed, shows which tensors of the arguments these are, and what becomes of its results. A graph for which it does not
-show that is kept and called as torch does (`source_of` returns None).
+computed, shows which tensors of the arguments these are, and what becomes of its results. If it does not show that,
+the graph is kept and called as torch does (`source_of` returns None).
 """
 
 import ast
@@ -231,7 +231,7 @@ def _name_places(value: Any, name: str, places: dict[int, str]) -> None:
 
 
 def _expression(value: Any, names: dict[int, str], classes: dict[str, str]) -> str:
-    """Python for a structure of tensors with these names.  classes: name → module, of its named tuples."""
+    """Python for a structure of tensors with these names.  classes: named tuple → module, filled here."""
     if isinstance(value, Tensor):
         if id(value) not in names:
             raise _NotShown
