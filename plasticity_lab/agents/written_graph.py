@@ -1,9 +1,9 @@
 """A compiled graph for a CPU as the Python that torch wrote for it: kept and called without torch's compiler.
 
 torch reads a graph from the disk by its whole compiler, two seconds of imports, and calls it within several wrappers.
-But what it wrote is one function `call(args)` of the tensors that the graph reads. A trial call, in which nothing is
-computed, shows which tensors of the arguments these are, and what becomes of its results. If it does not show that,
-the graph is kept and called as torch does (`source_of` returns None).
+But torch wrote one function `call(args)` for the tensors that the graph reads. A trial call without any computing shows
+which tensors of the arguments these are, and what becomes of the results. If it does not show that, the graph is kept
+and called as torch does (`source_of` returns None).
 """
 
 import ast
@@ -79,7 +79,7 @@ def made(source: str, kernels: Kernels) -> Graph:
 
 
 def _scope() -> dict[str, Any]:
-    """What torch imports at the beginning of such a file, without the compiler."""
+    """The names that torch imports at the beginning of such a file, without the compiler."""
     guards = _guards()
     return {
         "torch": torch,
