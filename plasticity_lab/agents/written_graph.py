@@ -2,8 +2,8 @@
 
 torch reads a graph from the disk by its whole compiler, two seconds of imports, and calls it within several wrappers.
 But torch wrote one function `call(args)` for the tensors that the graph reads. A trial call without any computing shows
-which tensors of the arguments these are, and what becomes of the results. If it does not show that, the graph is kept
-and called as torch does (`source_of` returns None).
+which tensors of the arguments these are, and the use of the results. If it does not show that, the graph is kept and
+called as torch does (`source_of` returns None).
 """
 
 import ast
@@ -35,7 +35,7 @@ EXTERNAL = {"mm", "bmm", "addmm", "baddbmm"}
 
 
 class _NotShown(Exception):
-    """The trial call does not show what a graph does."""
+    """The trial call does not show the work of a graph."""
 
 
 def source_of(graph: Graph, arguments: Sequence[Any], python: Path, kernels: Collection[str]) -> str | None:
