@@ -56,7 +56,7 @@ def training_seconds(packs: Sequence[Pack], workers: int) -> float:
 def starting_seconds(packs: int, workers: int, graphs: bool) -> float:
     """Seconds of a command besides training and compiling: imports, graphs from the disk, and assembly of packs.
 
-    graphs: whether a worker loads graphs of torch's compiler, and for this imports the compiler.
+    graphs: whether a worker loads graphs of torch's compiler from the disk.
     """
     of_worker = STARTING["worker"] + STARTING["graphs"] * graphs
     return STARTING["command"] + of_worker + STARTING["pack"] * -(-packs // workers)
