@@ -114,9 +114,23 @@ template <typename V> inline V erf_of(V x) {
   return size <= 0.927734375f ? near : signed_far;
 }
 
-template <typename W> inline W rounded(W x) {  // to the nearest whole number, ties to even
-  const W whole = x < 0.0 ? (x - 0x1p52) + 0x1p52 : (x + 0x1p52) - 0x1p52;
-  return (x < 0x1p52) & (x > -0x1p52) ? whole : x;
+// To the nearest whole number, ties to even, and to the next lower one, by the processor's instructions.
+template <typename W> inline W rounded(W x, bool down) {
+  if constexpr (std::is_arithmetic_v<W>) {
+    return down ? std::floor(x) : std::nearbyint(x);
+  } else {
+#if INDUCTOR_USE_VECTOR_TYPES()
+    using Part = at::vec::Vectorized<double>;
+    double lanes[sizeof(W) / sizeof(double)];
+    std::memcpy(lanes, &x, sizeof x);
+    for (size_t at = 0; at < sizeof(W) / sizeof(double); at += Part::size()) {
+      const Part part = Part::loadu(lanes + at);
+      (down ? part.floor() : part.round()).store(lanes + at);
+    }
+    std::memcpy(&x, lanes, sizeof x);
+#endif
+    return x;
+  }
 }
 
 // The sine or the cosine of x minus a whole number of quarter turns.
@@ -124,9 +138,9 @@ template <bool COSINE, typename V> inline V wave_of(V x) {
   static constexpr float SIN[] = {-1.9515295891e-4f, 8.3321608736e-3f, -1.6666654611e-1f};
   static constexpr float COS[] = {2.443315711809948e-5f, -1.388731625493765e-3f, 4.166664568298827e-2f};
   using Wide = typename Types<V>::Wide;
-  const Wide wide = converted<Wide>(x), n = rounded(wide * 0.6366197723675814), fourth = n * 0.25, near = rounded(fourth);
+  const Wide wide = converted<Wide>(x), n = rounded(wide * 0.6366197723675814, false);
   const V rest = between(-1.0f, converted<V>(wide - n * 1.57079632673412561417 - n * 6.07710050650619224932e-11), 1.0f);
-  const V quarter = converted<V>(n - (near > fourth ? near - 1.0 : near) * 4.0), square = rest * rest;
+  const V quarter = converted<V>(n - rounded(n * 0.25, true) * 4.0), square = rest * rest;
   const V sine = polynomial(SIN, square) * square * rest + rest;
   const V cosine = polynomial(COS, square) * square * square - square * 0.5f + 1.0f;
   const auto odd = (quarter == 1.0f) | (quarter == 3.0f);
