@@ -48,7 +48,6 @@ def write_calls() -> None:
     from torch._inductor.codegen import common, cpp
     from torch._inductor.ir import ops_wrapper
     from torch._inductor.ops_handler import DefaultHandler
-    from torch._inductor.virtualized import V
 
     def lowered(value_of: Callable[..., Any], *given: Any) -> Any:
         value = value_of(*given)
