@@ -227,8 +227,8 @@ def known_yardsticks() -> list[str]:
 
 
 LEAST_SAVED = 3.0
-"""CPU seconds that compiled code must save. A worker once took that long to read graphs from the disk. Now it takes 0.2,
-but with a smaller number short runs would get another mode, and other last digits.
+"""CPU seconds that compiled code must save. A worker once took that long to read graphs from the disk. It now takes
+0.2, but with a smaller number short runs would get another mode, and other last digits.
 """
 BY_KERNELS = Rule("kernels", LEAST_SAVED)
 # The figures are for images of 32 × 32 pixels. For 8 × 8 pixels a run saves 2.4 times as much.
