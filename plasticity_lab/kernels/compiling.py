@@ -77,7 +77,9 @@ def read_strides_off() -> None:
     for writing kernels. The decisions that follow are the same.
     """
     writer: Any = cpp
-    by_sympy = writer.stride_at_vec_range
+    by_sympy = getattr(writer, "stride_at_vec_range", None)
+    if by_sympy is None:  # torch 2.11, which does not write kernels by this function
+        return
 
     def stride(index: Any, variable: Any, *width: Any) -> Any:
         if (found := stride_in_sum(index, variable)) is not None:
