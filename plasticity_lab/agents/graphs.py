@@ -170,20 +170,16 @@ def _compiled_and_kept(function: Callable[..., Any], arguments: Sequence[Any], p
     known = all(is_known(source.module) for source in graph.source_info().inlined_sources)
     # If a source file was edited while this process runs, the compiled code differs from the file.
     kept = path if known and _digest() == _AT_START else None
+    written = Together.written[-1] if Together.written else None
+    source = written and written_graph.source_of(graph, arguments, written.python, written.kernels)
     if kept is not None:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-    if Together.written:
-        written = Together.written[-1]
-        source = written_graph.source_of(graph, arguments, written.python, written.kernels)
-        if source is not None:
-            if kept is not None:
-                with contextlib.suppress(OSError):  # without the file, other processes compile it too
-                    written_graph.save(kept, source, written.kernels)
-            return written_graph.made(source, written.kernels)
-    if kept is not None:
-        with contextlib.suppress(Exception):
-            graph.save_compiled_function(str(kept))
-    return graph
+        with contextlib.suppress(Exception):  # without the file, other processes compile it too
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            if written and source:
+                written_graph.save(kept, source, written.kernels)
+            else:
+                graph.save_compiled_function(str(kept))
+    return written_graph.made(source, written.kernels) if written and source else graph
 
 
 def is_known(module: str) -> bool:

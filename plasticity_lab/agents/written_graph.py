@@ -24,7 +24,6 @@ from torch import Tensor
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 Graph = Callable[..., Any]
-FORMAT = 1
 Kernels = Mapping[str, tuple[Path, int]]
 """Name in the graph's Python → the file of its library, and its number in it."""
 PLAIN = (bool, int, float, str, type(None))
@@ -57,14 +56,14 @@ def save(path: Path, source: str, kernels: Kernels) -> None:
     top = path.parents[1]
     places = {name: (os.path.relpath(library, top), at) for name, (library, at) in kernels.items()}
     own = path.with_suffix(f".{os.getpid()}")
-    own.write_text(json.dumps({"format": FORMAT, "kernels": places, "source": source}))
+    own.write_text(json.dumps({"kernels": places, "source": source}))
     own.replace(path)
 
 
 def load(path: Path) -> Graph | None:
     """The graph in a file; None if the file has one of torch's.  Raises exceptions of many kinds if it is damaged."""
     kept = path.read_bytes()
-    if not kept.startswith(b'{"format"'):
+    if not kept.startswith(b"{"):
         return None
     graph = json.loads(kept)
     return made(graph["source"], {name: (path.parents[1] / file, at) for name, (file, at) in graph["kernels"].items()})
@@ -129,7 +128,7 @@ def _call_in(written: ast.Module) -> ast.FunctionDef:
 def _check_names(call: ast.FunctionDef, kernels: set[str]) -> None:
     names = [node for node in ast.walk(call) if isinstance(node, ast.Name)]
     own = {node.id for node in names if isinstance(node.ctx, ast.Store)} | {"args"}
-    if any(node.id not in own | kernels | _scope().keys() for node in names):
+    if not {node.id for node in names} <= own | kernels | _scope().keys():
         raise _NotShown
     for node in ast.walk(call):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "extern_kernels":

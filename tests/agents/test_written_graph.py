@@ -111,3 +111,11 @@ def test_a_graph_with_its_library_missing_is_compiled_again(kept_in):
         graphs.forget()
         for library in kept_in.rglob("*.so"):
             library.unlink()
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_a_folder_that_cannot_be_made_only_keeps_no_graph(kept_in, monkeypatch):
+    (kept_in / "file").touch()
+    monkeypatch.setattr(graphs, "_path", lambda known, arguments: kept_in / "file" / "folder" / "a.graph")
+    torch.testing.assert_close(Compiled(moved, ["moved"])(*arguments()).first, moved(*arguments()).first)
