@@ -49,6 +49,23 @@ class Compiled:
             self._graphs[shapes] = graph
         return graph(*arguments)
 
+    def prepare(self, arguments: Sequence[Any]) -> None:
+        """Makes the graph of a later call, if it is shared. Only the shapes of the arguments matter."""
+        if self._same is not None:
+            graphs.graph_of(self._function, self._same, arguments)
+
+
+Call = tuple[Callable[..., Any], Callable[[], Sequence[Any]]]
+"""A function and, as a function without arguments, the arguments of a call. Only their shapes matter."""
+
+
+def compile_together(*calls: Call) -> None:
+    """Makes the graphs of later calls on a CPU: those of all functions that are `Compiled`, by one C++ compiler."""
+    with graphs.together():
+        for function, arguments in calls:
+            if isinstance(function, Compiled):
+                function.prepare(arguments())
+
 
 # A compiled function on a GPU, recorded as a CUDA graph: one launch for all kernels of a call.
 #

@@ -9,36 +9,46 @@ torch or to Python's standard library. The key identifies no other code, for exa
 import contextlib
 import hashlib
 import os
-import re
 import sys
 import sysconfig
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils._pytree import tree_flatten, tree_leaves
 
-from plasticity_lab.agents import written_graph
-from plasticity_lab.kernels import build, layers, on_gpu
-from plasticity_lab.stacking.pool import larger, whole_pool
+from plasticity_lab.agents import torch_compiler, written_graph
+from plasticity_lab.kernels import build
 from plasticity_lab.waits import waiting
 
 Graph = Callable[..., Any]
 KEPT = 64
 """Number of graphs that a process keeps for later packs; the least recently used are dropped first."""
-WHOLE = (larger, whole_pool, on_gpu.convolution, on_gpu.product, *layers.WHOLE)
-"""Functions that are not traced into by torch.compile. Otherwise torch 2.13 loses their backward under
-torch.func.grad.
-"""
-HALF_WRITTEN = re.compile(r"(/\S+\.so): (?:file too short|invalid ELF header|file too small)")
-"""The loader's message about a library, as glibc writes it."""
 PACKAGE = Path(__file__).resolve().parents[1]
 STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib")).resolve()
 _here: OrderedDict[str, Graph] = OrderedDict()
 _not_kept = 0
 _instead: Callable[[Graph], Graph] | None = None
+
+
+class _Begun(NamedTuple):
+    """A graph until its kernels are compiled.
+
+    known: its key in this process. kept: the file for other processes, if it may be kept there. written: its kernels.
+    source: see `written_graph.source_of`.
+    """
+
+    graph: Any
+    known: str
+    kept: Path | None
+    written: Sequence[Any]
+    source: str | None
+
+
+_waiting: list[_Begun] | None = None
+"""The graphs of `together`."""
 
 
 @contextlib.contextmanager
@@ -55,6 +65,23 @@ def watched_instead(wrapped: Callable[[Graph], Graph]) -> Iterator[None]:
         _instead = None
 
 
+@contextlib.contextmanager
+def together() -> Iterator[None]:
+    """Graphs that are requested while this lasts can be called afterwards.
+
+    One call of the C++ compiler makes them all. It reads its headers once, most of its time for a small graph.
+    """
+    global _waiting
+    _waiting = []
+    try:
+        yield
+        if _waiting:
+            with waiting("compiling", "graphs"):
+                _finish(_waiting)
+    finally:
+        _waiting = None
+
+
 def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments: Sequence[Any]) -> Graph:
     """The compiled function for arguments of these shapes: an existing graph, or a new one.
 
@@ -67,15 +94,20 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
     if same is None:
         _not_kept += 1
         with waiting("compiling", "graphs"):
-            return _compiled(function, arguments)
+            return torch_compiler.compiled(function, arguments)
     known = repr((same, _shapes(arguments), torch.get_num_threads(), _width_of_vectors()))
     graph, path = _here.pop(known, None), _path(known, arguments)
     if graph is None:
         with waiting("compiling", "graphs"):
-            graph = _loaded(path, function) or _compiled_and_kept(function, arguments, path)
-    _here[known] = graph
-    while len(_here) > KEPT:
-        _here.popitem(last=False)
+            graph = _loaded(path, function)
+            if graph is None:
+                begun = _begun(function, arguments, known, path)
+                if _waiting is not None:
+                    _waiting.append(begun)
+                    return begun.graph
+                _finish([begun])
+                graph = _here[known]
+    _keep(known, graph)
     _not_kept += path is None or not path.exists()
     return graph
 
@@ -95,91 +127,43 @@ def forget() -> None:
     _here.clear()
 
 
-def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """The compiled function. A half-written library, left by a compiler that was stopped, is removed and made again."""
-    _prepare_dynamo()
-    removed: set[Path] = set()
-    while True:
-        try:
-            return _compiled_around(function, arguments)
-        except Exception as error:
-            library = _half_written(error)
-            if library is None or library in removed:
-                raise
-            removed.add(library)
-            library.unlink(missing_ok=True)
+def _begun(function: Callable[..., Any], arguments: Sequence[Any], known: str, path: Path | None) -> _Begun:
+    """A new graph, of which only the kernels on a CPU are not compiled yet."""
+    from plasticity_lab.kernels.one_library import compiled_later  # imports torch's compiler
 
-
-def _half_written(error: BaseException | None) -> Path | None:
-    """The library in torch's folder that could not be loaded, according to an error or its causes."""
-    while error is not None:
-        if found := HALF_WRITTEN.search(str(error)):
-            return Path(found[1])
-        error = error.__cause__ or error.__context__
-    return None
-
-
-def _compiled_around(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    try:
-        return _as_compiled(function, arguments)
-    except RuntimeError as error:
-        # On a CPU, torch 2.13 fails (KeyError 'buf...', pytorch/pytorch#196570) if a parameter's norm, a gradient
-        # that reads the parameter, and its update in place become one loop. Split loops give the same bits. Torch's
-        # error class is not named here: importing it takes seconds, which an eager worker would spend too.
-        if not isinstance(getattr(error, "inner_exception", None), KeyError):
-            raise
-        return _as_compiled(function, arguments, max_fusion_size=2)
-
-
-def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
-    from plasticity_lab.kernels.compiling import gpu_options, lay_out_once, look_up_types_once, read_strides_off
-    from plasticity_lab.kernels.written_calls import write_calls
-
-    for whole in WHOLE:
-        torch.compiler.allow_in_graph(whole)
-    options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
-    if any(isinstance(leaf, torch.Tensor) and leaf.is_cuda for leaf in tree_leaves(arguments)):
-        options |= gpu_options()
-    write_calls()
-    lay_out_once()
-    look_up_types_once()
-    read_strides_off()
-    graph = torch.compile(function, fullgraph=True, dynamic=False, options=options).aot_compile((tuple(arguments), {}))
-    graph.disable_guard_check()
-    return graph
-
-
-def _prepare_dynamo() -> None:
-    """Sets torch's options for compiled calls, both for compiling and for running them."""
-    from torch._dynamo import config  # not imported by eager workers
-
-    from plasticity_lab.kernels.instructions import try_flags_alone
-    from plasticity_lab.kernels.one_library import compile_together
-
-    try_flags_alone()
-    compile_together()
-    config.enable_aot_compile = True  # needed by torch 2.11; the default in later versions
-    config.record_runtime_overhead = False  # otherwise every call writes entries for torch's profiler
-
-
-def _compiled_and_kept(function: Callable[..., Any], arguments: Sequence[Any], path: Path | None) -> Graph:
-    from plasticity_lab.kernels.one_library import Together  # imports torch's compiler
-
-    Together.written.clear()
-    graph = _compiled(function, arguments)
-    known = all(is_known(source.module) for source in graph.source_info().inlined_sources)
+    with compiled_later() as written:
+        graph = torch_compiler.compiled(function, arguments)
+    ours = all(is_known(source.module) for source in graph.source_info().inlined_sources)
     # If a source file was edited while this process runs, the compiled code differs from the file.
-    kept = path if known and _digest() == _AT_START else None
-    written = Together.written[-1] if Together.written else None
-    source = written and written_graph.source_of(graph, arguments, written.python, written.kernels)
-    if kept is not None:
-        with contextlib.suppress(Exception):  # without the file, other processes compile it too
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            if written and source:
-                written_graph.save(kept, source, written.kernels)
-            else:
-                graph.save_compiled_function(str(kept))
-    return written_graph.made(source, written.kernels) if written and source else graph
+    kept = path if ours and _digest() == _AT_START else None
+    source = None
+    if written:
+        source = written_graph.source_of(graph, arguments, written[-1].python, written[-1].places())
+    return _Begun(graph, known, kept, written, source)
+
+
+def _finish(graphs: Sequence[_Begun]) -> None:
+    """Compiles the kernels of these graphs, by one call of the compiler, and keeps the graphs."""
+    from plasticity_lab.kernels.one_library import compile_kernels
+
+    written = [each for graph in graphs for each in graph.written]
+    kernels = iter(torch_compiler.without_half_written(lambda: compile_kernels(written)))
+    for graph in graphs:
+        own = [next(kernels) for _ in graph.written]
+        if graph.kept is not None:
+            with contextlib.suppress(Exception):  # without the file, other processes compile it too
+                graph.kept.parent.mkdir(parents=True, exist_ok=True)
+                if graph.source:
+                    written_graph.save(graph.kept, graph.source, own[-1])
+                else:
+                    graph.graph.save_compiled_function(str(graph.kept))
+        _keep(graph.known, written_graph.made(graph.source, own[-1]) if graph.source else graph.graph)
+
+
+def _keep(known: str, graph: Graph) -> None:
+    _here[known] = graph
+    while len(_here) > KEPT:
+        _here.popitem(last=False)
 
 
 def is_known(module: str) -> bool:
@@ -204,7 +188,7 @@ def _loaded(path: Path | None, function: Callable[..., Any]) -> Graph | None:
     try:
         if (written := written_graph.load(path)) is not None:
             return written
-        _prepare_dynamo()
+        torch_compiler.prepare_dynamo()
         with path.open("rb") as file:
             graph = torch.compiler.load_compiled_function(file, f_globals=getattr(function, "__globals__", None))
     except Exception:  # a damaged file, or one with its machine code missing: it is overwritten

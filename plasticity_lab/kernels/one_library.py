@@ -1,12 +1,14 @@
-"""All kernels that torch writes for one graph on a CPU, compiled into one library.
+"""All kernels that torch writes for graphs on a CPU, compiled into one library.
 
 torch compiles each of a graph's kernels by itself, and each compiler reads 40,000 lines of headers first: most of its
-time. It therefore keeps them precompiled, in 150 MB that take 4 seconds. Here the headers are read once for a graph.
-The code of a kernel and its flags are unchanged, and so are its numbers.
+time. It therefore keeps them precompiled, in 150 MB that take 4 seconds. Here the headers are read once for a graph, or
+once for several graphs that are compiled together. The code of a kernel and its flags are unchanged, and so are its
+numbers.
 """
 
+import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +26,8 @@ Kernel = tuple[Sequence[str], str]
 """The types of a kernel's arguments in C++, and its source, which defines a function `kernel`."""
 SOURCE = 400_000
 """Characters of source at most in one library; a larger graph has several, compiled at the same time."""
+Scope = dict[str, Any]
+"""The names of a graph's Python."""
 BEGIN = """
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -94,17 +98,26 @@ class Place:
 
 
 class Written(NamedTuple):
-    """A graph as torch wrote it: its Python, and for each kernel named there its library and its number in it."""
+    """A graph as torch wrote it: the names of its Python, some of which are places, and its kernels."""
 
-    python: Path
-    kernels: dict[str, tuple[Path, int]]
+    scope: Scope
+    kernels: Sequence[Kernel]
+
+    @property
+    def python(self) -> Path:
+        """The file of its Python."""
+        return Path(self.scope["__file__"])
+
+    def places(self) -> dict[str, Place]:
+        """The names of kernels, until they are compiled."""
+        return {name: at for name, at in self.scope.items() if isinstance(at, Place)}
 
 
 class Together(AsyncCompile):
     """torch's compiler of kernels, which waits until it knows all of a graph."""
 
-    written: ClassVar[list[Written]] = []
-    """The graphs of this process, until the list is cleared."""
+    later: ClassVar[list[Written] | None] = None
+    """The graphs of `compiled_later`; None if each graph is compiled at once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -115,14 +128,38 @@ class Together(AsyncCompile):
         self._kernels.append((argtypes, source_code))
         return Place(len(self._kernels) - 1)
 
-    def wait(self, scope: dict[str, Any]) -> None:
+    def wait(self, scope: Scope) -> None:
         """Compiles the kernels that are not on the disk, and puts them into the graph's names."""
-        found = placed(self._kernels)
-        kernels = {name: found[at.number] for name, at in scope.items() if isinstance(at, Place)}
-        scope.update({name: getattr(library, f"kernel_{at}") for name, (library, at) in kernels.items()})
-        places = {name: (Path(str(library.__file__)), at) for name, (library, at) in kernels.items()}
-        self.written.append(Written(Path(scope["__file__"]), places))
+        written = Written(scope, self._kernels)
+        if Together.later is None:
+            compile_kernels([written])
+        else:
+            Together.later.append(written)
         super().wait(scope)
+
+
+@contextlib.contextmanager
+def compiled_later() -> Iterator[list[Written]]:
+    """While this lasts, the kernels of new graphs are not compiled. The graphs are listed for `compile_kernels`."""
+    before, Together.later = Together.later, []
+    try:
+        yield Together.later
+    finally:
+        Together.later = before
+
+
+def compile_kernels(graphs: Sequence[Written]) -> list[dict[str, tuple[Path, int]]]:
+    """Compiles the kernels of graphs that are not on the disk, in one library if it is not too large, and puts them
+    into the graphs' names.  Returns for each graph: name → the file of the kernel's library, and its number in it.
+    """
+    libraries = iter(placed([kernel for graph in graphs for kernel in graph.kernels]))
+    found = []
+    for graph in graphs:
+        own = [next(libraries) for _ in graph.kernels]
+        kernels = {name: own[at.number] for name, at in graph.places().items()}
+        graph.scope.update({name: getattr(library, f"kernel_{at}") for name, (library, at) in kernels.items()})
+        found.append({name: (Path(str(library.__file__)), at) for name, (library, at) in kernels.items()})
+    return found
 
 
 def compile_together() -> None:

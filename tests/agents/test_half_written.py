@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from plasticity_lab.agents import graphs
+from plasticity_lab.agents import torch_compiler
 
 X = (torch.ones(3),)
 
@@ -17,7 +17,7 @@ def failing(monkeypatch, *errors):
             raise left.pop(0)
         return function
 
-    monkeypatch.setattr(graphs, "_as_compiled", compiled)
+    monkeypatch.setattr(torch_compiler, "_as_compiled", compiled)
 
 
 def broken(path):
@@ -31,7 +31,7 @@ def test_it_is_removed_and_compiled_again(monkeypatch, tmp_path):
     for library in libraries:
         library.touch()
     failing(monkeypatch, *map(broken, libraries))
-    assert graphs._compiled(torch.sin, X) is torch.sin
+    assert torch_compiler.compiled(torch.sin, X) is torch.sin
     assert not list(tmp_path.iterdir())
 
 
@@ -39,7 +39,7 @@ def test_a_library_that_stays_broken_and_any_other_error_are_raised(monkeypatch,
     library = tmp_path / "a.so"
     failing(monkeypatch, broken(library), broken(library), broken(library))
     with pytest.raises(RuntimeError, match="inductor"):
-        graphs._compiled(torch.sin, X)
+        torch_compiler.compiled(torch.sin, X)
     failing(monkeypatch, ValueError("another"))
     with pytest.raises(ValueError, match="another"):
-        graphs._compiled(torch.sin, X)
+        torch_compiler.compiled(torch.sin, X)

@@ -4,19 +4,18 @@ import hashlib
 
 import torch
 
-from plasticity_lab.agents import graphs
 from tests.helpers.packs import images, run, trained
 
 
 def digest(may_compile: bool) -> str:
     """Of two runs' numbers.  Raises AssertionError where something is compiled that may not be."""
-    compiled = graphs._compiled
+    compiled = torch_compiler.compiled
 
     def watched(*arguments):
         assert may_compile, "it is compiled anew"
         return compiled(*arguments)
 
-    graphs._compiled = watched
+    torch_compiler.compiled = watched
     runs = [run(seed, "rrelu", network={"name": "mlp"}, images=96, tasks=2, batch_size=16) for seed in range(2)]
     pack = trained(runs, images(28, 96, 40), device=torch.device("cuda"), compiled=True)
     numbers = [pack.of(k) for k in range(2)]

@@ -18,6 +18,7 @@ from plasticity_lab.agents.acting.memory import Memory, MemorySettings
 from plasticity_lab.agents.acting.remembering import Remembering
 from plasticity_lab.agents.acting.schedule import Timetable
 from plasticity_lab.agents.agent import State
+from plasticity_lab.agents.compiled import Call, compile_together
 from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
@@ -124,6 +125,7 @@ class LearnerWithMemory(ActingLearner):
     memory: Memory
     timetable: Timetable
     actor: Remembering
+    _begun = False  # whether a task has begun, but no chunk of it
 
     def begin(self, task: Stage, fresh: bool) -> None:
         """New environments, or the checkpoint's. The memory stays, unless each task begins with an empty one."""
@@ -135,11 +137,15 @@ class LearnerWithMemory(ActingLearner):
             if self.emptied:
                 self.memory.clear()
         self.actor = self.actor_in(self.new_environments(task, fresh))
+        self._begun = True
 
     def advance(self, chunk: Segment) -> Rows:
         """Acts for the steps of the chunk; updates and copies the target according to the timetable."""
         ended = list[tuple[Ended, int]]()
         self.begin_chunk()
+        if self._begun and self.network.device.type == "cpu":
+            compile_together(*self.calls())
+        self._begun = False
         for step in range(chunk.first, chunk.first + chunk.steps, self.count):
             after = step + self.count
             outcome = self.actor.step(step)
@@ -199,6 +205,10 @@ class LearnerWithMemory(ActingLearner):
 
     def begin_chunk(self) -> None:
         """Stores the numbers that an unstable run returns to, and prepares the inputs of the chunk's updates."""
+        raise NotImplementedError
+
+    def calls(self) -> Sequence[Call]:
+        """All functions that a task may compile, with the arguments of a call in this chunk."""
         raise NotImplementedError
 
     def update(self, step: int) -> None:

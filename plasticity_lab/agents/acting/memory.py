@@ -16,6 +16,7 @@ from torch import Tensor
 from plasticity_lab.agents.acting.schedule import Timetable
 from plasticity_lab.agents.acting.sending import Sender, filled, first
 from plasticity_lab.agents.evenly_spread import PROBE
+from plasticity_lab.agents.observations import torch_type
 from plasticity_lab.environments.body import Body
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.replay.enough import always
@@ -143,6 +144,21 @@ class Memory:
         if self.prioritised is not None:
             found["importance"] = self.prioritised.importance(index)
         return _tensors({name: filled(value, self.padded) for name, value in found.items()}, self._weight, device)
+
+    def example(self, device: torch.device) -> dict[str, Tensor]:
+        """A batch of zeros, with names, shapes and dtypes as from `batch`."""
+        shape, discrete, of_x = (len(self.seeds), self.padded), self.body.discrete, torch_type(self.body.dtype)
+        forms = {
+            "x": ((*shape, self._numbers), of_x),
+            "following": ((*shape, self._numbers), of_x),
+            "action": (shape, torch.int64) if discrete else ((*shape, self.body.actions), torch.float32),
+            "returns": (shape, torch.float32),
+            "discount": (shape, torch.float32),
+        }
+        if self.prioritised is not None:
+            forms["importance"] = (shape, torch.float32)
+        found = {name: torch.zeros(of, dtype=dtype, device=device) for name, (of, dtype) in forms.items()}
+        return {**found, "weight": self._weight.to(device)}
 
     def second(self, update: int, device: torch.device) -> Tensor:
         """The observations "x" of a second batch for an update, (K, P, D), drawn like the first under another key."""

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.compiled import Call, Compiled
 from plasticity_lab.agents.observations import as_floats, torch_type
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.kernels.through import ThroughKernels, prepare
@@ -94,6 +94,18 @@ class ActingNetwork:
 
         same = ("acting", structure, model.structure_key, body, str((draws, noise)), np.dtype(dtype).name)
         self._forward = Compiled(forward, same, reads=range(5)) if compiled else forward
+
+    @property
+    def observation(self) -> Tensor:
+        """The last observation of the first environment of the first run, (D,), on the host."""
+        return self._observations[0, 0]
+
+    @property
+    def call(self) -> Call:
+        """Its forward pass, to be compiled."""
+        network = self.network
+        x = self._observations.to(network.device)
+        return self._forward, lambda: (network.parameters, network.settings, self.keys, x, self._at)
 
     @torch.no_grad()
     def __call__(self, observations: NDArray[np.float32] | NDArray[np.uint8], count: int) -> dict[str, Array]:

@@ -4,7 +4,7 @@ Legend: K runs, N environments of each, T steps of a rollout, U updates by it, M
 minibatch, Q numbers that the loss measures of each row.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from plasticity_lab.agents.acting.measured import Measured
 from plasticity_lab.agents.acting.network import ActingNetwork
 from plasticity_lab.agents.acting.snapshot import Snapshot
 from plasticity_lab.agents.agent import State
-from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.compiled import Compiled, compile_together
 from plasticity_lab.agents.evenly_spread import evenly_spread
 from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.packed_network import PackedNetwork
@@ -67,6 +67,7 @@ class PPOLearner(ActingLearner):
         self.normalisers = {name: self._normaliser(name) for name in self.bodies}
         self._acting: dict[str, ActingNetwork] = {}
         self._steps: dict[str, Step] = {}  # by body: a compiled step is a graph of one body's shapes
+        self._begun = False  # whether a task has begun, but no chunk of it
         # The last rollout, "x" (K, R, D) and "action" (K, R, ...), if the intervention needs examples.
         self._rollout: dict[str, Tensor] = {}
         self._probe: dict[str, Tensor] = {}  # rows of the last rollout, for diagnostics
@@ -93,6 +94,7 @@ class PPOLearner(ActingLearner):
         )
         if fresh:
             self.actor.begin()
+        self._begun = True
 
     def _build(self, body: str, dtype: np.dtype[Any]) -> None:
         """Builds the acting network and the training step for a body. dtype: dtype of its observations."""
@@ -117,6 +119,9 @@ class PPOLearner(ActingLearner):
         before = Snapshot(self.network.train_state)
         if self.agent.anneal_lr:
             self.network.settings["optimizer"]["lr"] = self.rates * (1 - chunk.first / self.total_steps)
+        if self._begun and self.device.type == "cpu":
+            self._compile()
+        self._begun = False
         seen = self.actor.rollout(chunk.first)
         if EXAMPLES in self.network.intervention.requires:
             kept = {"x": seen.x, "action": seen.action}
@@ -195,9 +200,7 @@ class PPOLearner(ActingLearner):
         at the end. Later updates are still computed for the whole pack, but have no effect on this run.
         """
         network, updates = self.network, self.minibatches.updates
-        common = {name: value.to(self.device) for name, value in common.items()}
-        rows = {name: value.to(self.device) for name, value in each.items()} | network.corrections(updates)
-        rows["updates"] = torch.arange(network.updates, network.updates + updates, device=self.device)
+        common, rows = self._inputs(common, each)
         step, taken, in_a_pass = self._steps[network.body], 0, self.minibatches.count
         stopped, snapshots = np.zeros(self.runs, bool), list[tuple[Snapshot, Array, int]]()
         while taken < updates:
@@ -218,6 +221,27 @@ class PPOLearner(ActingLearner):
         for snapshot, runs, updates in snapshots:
             snapshot.restore(network.train_state, runs)
             network.restored(runs, updates)
+
+    def _inputs(
+        self, common: Mapping[str, Tensor], each: Mapping[str, Tensor]
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """The inputs of all updates by a rollout, on the device: common ones, and those with a row for each update."""
+        network, updates = self.network, self.minibatches.updates
+        rows = {name: value.to(self.device) for name, value in each.items()} | network.corrections(updates)
+        rows["updates"] = torch.arange(network.updates, network.updates + updates, device=self.device)
+        return {name: value.to(self.device) for name, value in common.items()}, rows
+
+    def _compile(self) -> None:
+        """Makes the graphs of acting and of the updates together, if they are compiled."""
+        network, acting, body = self.network, self._acting[self.actor.body.name], self.actor.body
+
+        def arguments() -> Sequence[Any]:
+            action = torch.tensor(0) if body.discrete else torch.zeros(body.actions)
+            second = takes_second(network.intervention)
+            inputs = self._inputs(*self.minibatches.example(self.runs, acting.observation, action, second))
+            return network.train_state, network.settings, self.keys, *inputs, self.measured.tensor, self.measured.at[0]
+
+        compile_together(acting.call, (self._steps[body.name], arguments))
 
     def _rows(self) -> dict[str, Array]:
         """Means over the examples of each update, name → (U, K)."""

@@ -84,6 +84,21 @@ class Minibatches:
             each["second pick"] = self._rows(self._picks(seeds, first, "second minibatches"))
         return common, each
 
+    def example(
+        self, runs: int, x: Tensor, action: Tensor, second: bool
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """Tables of zeros, with names, shapes and dtypes as from `tables`.
+
+        x (D,), action () or (A,): one of each.
+        """
+        shape, all_rows = (self.updates, runs, self.padded), runs * self.rows
+        common = {"x": x.new_zeros(all_rows, *x.shape), "action": action.new_zeros(all_rows, *action.shape)}
+        common |= {name: torch.zeros(all_rows) for name in ("old", "value", "target")}
+        picks = ("pick", "second pick") if second else ("pick",)
+        each = {"pick": torch.zeros(shape, dtype=torch.int64), "advantage": torch.zeros(shape)}
+        each |= {name: torch.zeros(shape, dtype=torch.int64) for name in picks}
+        return {**common, "weight": torch.zeros(self.padded)}, each
+
     def _rows(self, picks: NDArray[np.int64]) -> Tensor:
         """Rows of each run's rollout (U, K, size) → rows of all rollouts together, padded (U, K, B)."""
         padded = np.pad(picks, ((0, 0), (0, 0), (0, self.padded - self.size)))

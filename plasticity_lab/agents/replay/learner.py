@@ -7,6 +7,7 @@ Legend: K runs, S steps, N training images of a task, M images in the memory, R 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -54,7 +55,7 @@ class GroupsLearner(SupervisedLearner):
         self.benchmark, self.own_seeds = parts.benchmark, parts.init_seeds
         self.memory, self.per_task, self.replayed = memory, per_task, replayed
         scores = scores_of(model, self.pixels)
-        self.scores = Compiled(scores, ("scores of groups", *self.same), reads=range(8)) if compiled else scores
+        self.score = Compiled(scores, ("scores of groups", *self.same), reads=range(8)) if compiled else scores
         rows = min(CHUNK_STEPS, self.benchmark.max_batches)
         self.tables = MixedTables(rows, self.runs, self.benchmark.batch_size, replayed, device)
         flat = np.ascontiguousarray(image_set.train_images).reshape(1, len(image_set.train_labels), -1)
@@ -90,15 +91,15 @@ class GroupsLearner(SupervisedLearner):
         final_accuracy: accuracy among all classes.
         masked_accuracy: accuracy among the classes of the task's group.
         """
-        order = self.pixels.order
-        images, labels = laid_out(self.image_set, task.lessons, self.device, held_out=True, order=order)
-        own, total, more = self._own_classes(task), labels.shape[1], () if factor is None else (factor,)
-        right = sum(
-            self.scores(parameters, self.network.settings["activation"], images, labels, own, at, there, *more)
-            for at, there in indices(total, self.device)
-        )
+        (given, total), more = self._given_to_score(task, parameters), () if factor is None else (factor,)
+        right = sum(self.score(*given, at, there, *more) for at, there in indices(total, self.device))
         among_all, among_own = right.cpu().numpy() / total
         return {"final_accuracy": among_all, "masked_accuracy": among_own}
+
+    def _given_to_score(self, task: Task, parameters: Mapping[str, Tensor]) -> tuple[Sequence[Any], int]:
+        order, activation = self.pixels.order, self.network.settings["activation"]
+        images, labels = laid_out(self.image_set, task.lessons, self.device, held_out=True, order=order)
+        return (parameters, activation, images, labels, self._own_classes(task)), labels.shape[1]
 
     def _tables(self, chunk: Chunk, corrections: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         if takes_second(self.network.intervention):

@@ -1,13 +1,14 @@
 """SAC with separate networks: an actor and two critics that share nothing, for bodies with observations of numbers."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from plasticity_lab.agents.acting.measured import Measured
 from plasticity_lab.agents.acting.memory import Memory
-from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.compiled import Call, Compiled
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac import step as steps
 from plasticity_lab.agents.sac.learning import Learning
@@ -77,27 +78,41 @@ class Apart(Learning):
         """One update of the critics. If the actor is due, it takes as many updates as the critics have had since its
         last turn.
         """
-        networks, alpha, updates = self.networks, self.temperature, self.updates
+        networks, updates = self.networks, self.updates
         batch = memory.batch(memory.drawn(updates), self.device)
-        states = self.critics_step(
-            {name: networks[name].train_state for name in CRITICS},
-            self.active_targets,
-            self._active(ACTOR), alpha.parameters[NAME], self.settings, self.keys, batch, self.rows,
-            self.of_critics.tensor, self.of_critics.at[self.taken[CRITICS[0]]],
-        )  # fmt: skip
+        states = self.critics_step(*self._given_to_critics(batch))
         for name, state in states.items():
             networks[name].kept = state
             networks[name].took(1)
             self.taken[name] += 1
         for _ in range(self.agent.policy_period if updates % self.agent.policy_period == 0 else 0):
-            networks[ACTOR].kept = self.actor_step(
-                networks[ACTOR].train_state, (alpha.parameters, alpha.moments),
-                {name: self._active(name) for name in CRITICS}, self.entropy, self.settings, self.keys, batch,
-                self.rows, self.of_actor.tensor, self.of_actor.at[self.taken[ACTOR]],
-            )  # fmt: skip
+            networks[ACTOR].kept = self.actor_step(*self._given_to_actor(batch))
             networks[ACTOR].took(1)
-            alpha.updates += 1
+            self.temperature.updates += 1
             self.taken[ACTOR] += 1
+
+    def calls(self, memory: Memory) -> Sequence[Call]:
+        """The updates of critics and actor."""
+        return (
+            (self.critics_step, lambda: self._given_to_critics(memory.example(self.device))),
+            (self.actor_step, lambda: self._given_to_actor(memory.example(self.device))),
+        )
+
+    def _given_to_critics(self, batch: Mapping[str, Tensor]) -> Sequence[Any]:
+        """The arguments of the critics' next update."""
+        return (
+            {name: self.networks[name].train_state for name in CRITICS}, self.active_targets, self._active(ACTOR),
+            self.temperature.parameters[NAME], self.settings, self.keys, batch, self.rows,
+            self.of_critics.tensor, self.of_critics.at[self.taken[CRITICS[0]]],
+        )  # fmt: skip
+
+    def _given_to_actor(self, batch: Mapping[str, Tensor]) -> Sequence[Any]:
+        """The arguments of the actor's next update."""
+        alpha, critics = self.temperature, {name: self._active(name) for name in CRITICS}
+        return (
+            self.networks[ACTOR].train_state, (alpha.parameters, alpha.moments), critics, self.entropy,
+            self.settings, self.keys, batch, self.rows, self.of_actor.tensor, self.of_actor.at[self.taken[ACTOR]],
+        )  # fmt: skip
 
     def _active(self, name: str) -> dict[str, Tensor]:
         """The parameters of a network that serve the active environment."""

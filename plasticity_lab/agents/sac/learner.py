@@ -17,6 +17,7 @@ from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.acting.network import ActingNetwork, Read
 from plasticity_lab.agents.acting.remembering import BLOCK, Draws, Remembering
 from plasticity_lab.agents.agent import State
+from plasticity_lab.agents.compiled import Call
 from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
@@ -123,6 +124,10 @@ class SACLearner(LearnerWithMemory):
     def update(self, step: int) -> None:
         """One update of the critics, and of the actor if it is due."""
         self.learning.update(self.memory)
+
+    def calls(self) -> Sequence[Call]:
+        """Acting and the updates."""
+        return self.acting.call, *self.learning.calls(self.memory)
 
     def finite(self) -> NDArray[np.bool_]:
         """Whether losses and numbers are finite, (K,)."""

@@ -14,6 +14,7 @@ from torch import Tensor
 from plasticity_lab.agents.acting.measured import Measured
 from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.acting.snapshot import Snapshot
+from plasticity_lab.agents.compiled import Call
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac.policy import BOUNDS, bounds_of
@@ -120,6 +121,10 @@ class Learning:
 
     def update(self, memory: Memory) -> None:
         """One update, from a batch of the memory."""
+        raise NotImplementedError
+
+    def calls(self, memory: Memory) -> Sequence[Call]:
+        """The functions of an update, with the arguments of a call."""
         raise NotImplementedError
 
     def view(self, memory: Memory | None) -> View:

@@ -10,7 +10,7 @@ Source: Dopamine's sac_agent (Castro et al. 2018), `train`. Differences from the
 - The temperature uses the same actions as the actor.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from plasticity_lab.agents.acting.measured import Measured
 from plasticity_lab.agents.acting.memory import Memory
-from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.compiled import Call, Compiled
 from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
@@ -199,15 +199,24 @@ class Shared(Learning):
 
     def update(self, memory: Memory) -> None:
         """One update of all parameters."""
+        network = self.network
+        network.kept = self.step(*self._given(memory.batch(memory.drawn(network.updates), self.device)))
+        network.took(1)
+        self.temperature.updates += 1
+        self.taken[ONLY] += 1
+
+    def calls(self, memory: Memory) -> Sequence[Call]:
+        """The update."""
+        return ((self.step, lambda: self._given(memory.example(self.device))),)
+
+    def _given(self, batch: Tensors) -> Sequence[Any]:
+        """The arguments of the next update."""
         network, alpha = self.network, self.temperature
-        network.kept = self.step(
+        return (
             network.train_state, self.targets[ONLY].parameters, (alpha.parameters, alpha.moments), self.entropy,
-            self.settings, self.keys, memory.batch(memory.drawn(network.updates), self.device), self.rows,
+            self.settings, self.keys, batch, self.rows,
             (self.of_critics.tensor, self.of_actor.tensor), self.of_critics.at[self.taken[ONLY]],
         )  # fmt: skip
-        network.took(1)
-        alpha.updates += 1
-        self.taken[ONLY] += 1
 
     def view(self, memory: Memory | None) -> View:
         """The view of the network. Its probe is drawn from the memory, in the form of the loss."""

@@ -9,7 +9,8 @@ from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.cost import Cost, Yardstick
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.cost import cost_of
-from plasticity_lab.agents.supervised.learner import SupervisedLearner, model_of
+from plasticity_lab.agents.supervised.learner import SupervisedLearner
+from plasticity_lab.agents.supervised.step import model_of
 from plasticity_lab.agents.supervised.workload import YARDSTICKS
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import Stream

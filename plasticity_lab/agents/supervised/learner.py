@@ -4,7 +4,7 @@ Legend: K runs, S steps, B examples of a batch, N training images of a task, M h
     pixels, O classes.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.agent import State
-from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.compiled import Call, Compiled, compile_together
 from plasticity_lab.agents.evenly_spread import evenly_spread, probe_of
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
@@ -37,22 +37,13 @@ from plasticity_lab.agents.supervised.step import (
 )
 from plasticity_lab.agents.supervised.tables import DrawnByEpoch, Tables, aligned_batches, moves_of, second_batches
 from plasticity_lab.agents.update import SECOND, Loss, takes_second
-from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.encoder import Encoder
 from plasticity_lab.networks.model import Model
-from plasticity_lab.networks.network import Shapes
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Evaluation, Rows
-
-
-def model_of(parts: Parts[LabelledBenchmark], images: ImageSet) -> Model:
-    """The model from an image to "logits", a number for each class of the benchmark."""
-    image = tuple(images.train_images.shape[1:])
-    shapes = Shapes(image, {"logits": parts.benchmark.outputs(images)}, batches=parts.benchmark.batch_size > 1)
-    return Model(parts.network, parts.activations, {"image": shapes})
 
 
 class SupervisedLearner:
@@ -113,6 +104,7 @@ class SupervisedLearner:
         self.perturbed = None if perturbation is None else Perturbed(perturbation, benchmark, device)
         self.room: Tensor | None = None  # memory for a task's images, reused for each task
         self.earlier = EarlierTask(image_set, self.runs, self.max_images, device, self.pixels.order)
+        self._to_compile = compiled and on_cpu
         # The current task with its data, once it has begun.
         self.task: Task | None = None
         self.images = self.labels = self.offsets = torch.empty(0)
@@ -209,17 +201,25 @@ class SupervisedLearner:
 
         factor: (), multiplies the pre-activations; None leaves them unchanged.
         """
-        images, labels = self.to_score.laid_out(task.lessons)
-        total, more = labels.shape[1], () if factor is None else (factor,)
-        reader, activation = self.to_score.reader(parameters, task.lessons), self.network.settings["activation"]
+        given, total = self._given_to_score(task, parameters)
+        more = () if factor is None else (factor,)
         if self.many is not None:
-            right = self.many.right(reader, activation, images, labels)
+            right = self.many.right(*given)
         else:
-            right = sum(
-                self.score(reader, activation, images, labels, at, there, *more)
-                for at, there in indices(total, self.device)
-            )
+            right = sum(self.score(*given, at, there, *more) for at, there in indices(total, self.device))
         return {"final_accuracy": right.cpu().numpy() / total}
+
+    def _given_to_score(self, task: Task, parameters: Mapping[str, Tensor]) -> tuple[Sequence[Any], int]:
+        """The first arguments of `score` for some parameters, and the number of held-out images."""
+        (images, labels), activation = self.to_score.laid_out(task.lessons), self.network.settings["activation"]
+        return (self.to_score.reader(parameters, task.lessons), activation, images, labels), labels.shape[1]
+
+    def _evaluation(self, task: Task) -> Sequence[Call]:
+        """The functions that evaluate a task, with the arguments of a call."""
+        given, total = self._given_to_score(task, self.network.tested)
+        factor = None if self.perturbed is None else self.perturbed.evaluation(task.position)
+        arguments = *given, *indices(total, self.device)[0], *(() if factor is None else (factor,))
+        return ((self.score, lambda: arguments),)
 
     def _tables(self, chunk: Chunk, corrections: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """The tables that the chunk's steps read."""
@@ -251,6 +251,10 @@ class SupervisedLearner:
             while last - first >= several.STEPS:
                 state = self.several(train_state, settings, self.keys, images, tables, measured, at)
                 train_state, first = train_state._replace(state=state), first + several.STEPS
+        if self._to_compile and self.task is not None and not earlier:
+            given = train_state, settings, self.keys, images, tables, measured, self.tables.at[first]
+            compile_together((step, lambda: given), *self._evaluation(self.task))
+            self._to_compile = False
         for at in self.tables.at[first:last]:
             train_state = train_state._replace(
                 state=step(train_state, settings, self.keys, images, tables, measured, at, *earlier)

@@ -3,12 +3,13 @@
 Legend: K runs, S steps of a chunk, B examples of a batch, M held-out inputs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from plasticity_lab.agents.compiled import Call
 from plasticity_lab.agents.cost import Yardstick
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.agent import Supervised
@@ -101,6 +102,9 @@ class RegressionLearner(SupervisedLearner):
     def advance(self, chunk: Chunk) -> Rows:
         """Takes the chunk's steps; measures "squared_error" (S, K)."""
         return Rows({"squared_error": super().advance(chunk).updates["loss"]})
+
+    def _evaluation(self, task: Task) -> Sequence[Call]:
+        return ()
 
     def _scored(self, task: Task, parameters: Mapping[str, Tensor], factor: Tensor | None = None) -> Evaluation:
         """The "final_error" (K,): the mean squared error on the task's held-out inputs, in evaluation mode."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.images import Pixels
 from plasticity_lab.agents.update import (
     SECOND,
@@ -20,9 +21,12 @@ from plasticity_lab.agents.update import (
     row_of,
     update_of,
 )
+from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
+from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.interventions.now import State
 from plasticity_lab.networks.model import Model
+from plasticity_lab.networks.network import Shapes
 from plasticity_lab.stacking.batch_normed import Learning
 from plasticity_lab.stacking.elementary import exp, log_softmax, log_softmax_at, summed_last
 from plasticity_lab.stacking.optimizer import Optimizer
@@ -40,6 +44,13 @@ SHARE, EARLIER = "share", "earlier "
 """In a transition: the batch entry with the part of each example that is the task's own, (K, B), and the prefix of
 entries of the task before.
 """
+
+
+def model_of(parts: Parts[LabelledBenchmark], images: ImageSet) -> Model:
+    """The model from an image to "logits", a number for each class of the benchmark."""
+    image = tuple(images.train_images.shape[1:])
+    shapes = Shapes(image, {"logits": parts.benchmark.outputs(images)}, batches=parts.benchmark.batch_size > 1)
+    return Model(parts.network, parts.activations, {"image": shapes})
 
 
 def log_likelihood(outputs: Tensors, labels: Tensor) -> Tensor:

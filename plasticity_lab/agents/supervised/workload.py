@@ -16,7 +16,8 @@ from plasticity_lab.agents.cost import Cost
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.agents.supervised.cost import cost_of
 from plasticity_lab.agents.supervised.images import laid_out
-from plasticity_lab.agents.supervised.learner import SupervisedLearner, model_of
+from plasticity_lab.agents.supervised.learner import SupervisedLearner
+from plasticity_lab.agents.supervised.step import model_of
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS, INTERVENTIONS, RARE, SETTINGS, Setting
 from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels
 from plasticity_lab.benchmarks.labelled.stream import Chunk, Stream, Task

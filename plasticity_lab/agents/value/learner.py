@@ -3,7 +3,7 @@
 Legend: K runs, N environments of each, U updates of a chunk, E episodes of a test.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -21,7 +21,7 @@ from plasticity_lab.agents.acting.network import ActingNetwork
 from plasticity_lab.agents.acting.schedule import Exploration
 from plasticity_lab.agents.acting.snapshot import Snapshot
 from plasticity_lab.agents.agent import State
-from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.compiled import Call, Compiled
 from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
@@ -116,18 +116,34 @@ class ValueLearner(LearnerWithMemory):
 
     def update(self, step: int) -> None:
         """One update of all runs."""
-        network, measured, number = self.network, self.measured, len(self.epsilons)
+        network, number = self.network, len(self.epsilons)
         index = self.memory.drawn(network.updates)
         batch = self.memory.batch(index, self.device)
         if takes_second(network.intervention):
             batch[SECOND] = self.memory.second(network.updates, self.device)
-        network.kept = self.step(
+        network.kept = self.step(*self._given(batch, number))
+        self.memory.learned(index, self.measured.tensor[number, MEASURED.index("loss")])
+        network.took(1)
+        self.epsilons.append(self.exploration.epsilon(step))
+
+    def calls(self) -> Sequence[Call]:
+        """Acting and the update."""
+
+        def arguments() -> Sequence[Any]:
+            batch = self.memory.example(self.device)
+            if takes_second(self.network.intervention):
+                batch[SECOND] = batch["x"].clone()
+            return self._given(batch, 0)
+
+        return self.acting.call, (self.step, arguments)
+
+    def _given(self, batch: Mapping[str, Tensor], number: int) -> Sequence[Any]:
+        """The arguments of an update.  number: its number in the chunk."""
+        network, measured = self.network, self.measured
+        return (
             network.train_state, self.target.parameters, network.settings, self.keys, batch, self._rows,
             measured.tensor, measured.at[number],
         )  # fmt: skip
-        self.memory.learned(index, measured.tensor[number, MEASURED.index("loss")])
-        network.took(1)
-        self.epsilons.append(self.exploration.epsilon(step))
 
     def copy_target(self) -> None:
         """Copies the network into its target."""
