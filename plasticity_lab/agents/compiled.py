@@ -60,7 +60,7 @@ Call = tuple[Callable[..., Any], Callable[[], Sequence[Any]]]
 
 
 def compile_together(*calls: Call) -> None:
-    """Makes the graphs of later calls on a CPU: those of all functions that are `Compiled`, by one C++ compiler."""
+    """Makes the graphs of later calls on a CPU, by one C++ compiler, for all functions that are `Compiled`."""
     with graphs.together():
         for function, arguments in calls:
             if isinstance(function, Compiled):

@@ -128,7 +128,7 @@ def forget() -> None:
 
 
 def _begun(function: Callable[..., Any], arguments: Sequence[Any], known: str, path: Path | None) -> _Begun:
-    """A new graph, of which only the kernels on a CPU are not compiled yet."""
+    """A new graph. Only its kernels on a CPU are not compiled yet."""
     from plasticity_lab.kernels.one_library import compiled_later  # imports torch's compiler
 
     with compiled_later() as written:

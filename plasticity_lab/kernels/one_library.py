@@ -98,7 +98,7 @@ class Place:
 
 
 class Written(NamedTuple):
-    """A graph as torch wrote it: the names of its Python, some of which are places, and its kernels."""
+    """A graph as torch wrote it: the names of its Python, with places among them, and its kernels."""
 
     scope: Scope
     kernels: Sequence[Kernel]

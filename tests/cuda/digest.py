@@ -4,6 +4,7 @@ import hashlib
 
 import torch
 
+from plasticity_lab.agents import torch_compiler
 from tests.helpers.packs import images, run, trained
 
 
