@@ -77,7 +77,9 @@ class Speed:
             if isinstance(value, Mapping):
                 power = 1 if each.name.endswith("seconds") else -1 if each.name.endswith("flops") else 0
                 modes = factors.keys() & value.keys()
-                changed[each.name] = {mode: value[mode] * factors[mode] ** power for mode in modes}
+                changed[each.name] = {
+                    mode: value[mode] * factors[mode] ** power if power else value[mode] for mode in modes
+                }
         return replace(self, **changed)
 
     def seconds(self, mode: str, width: int, updates: float, flops: int, parameters: int = 0) -> float:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from launch.plan.planner import Resources, plan
-from launch.plan.speed import AVX2, makespan
+from launch.plan.speed import AVX2, AVX512, GPU, makespan
 from plasticity_lab.agents.cost import FRAMES_SHARE, Cost, Share
 from plasticity_lab.errors import PlanError
 from plasticity_lab.networks.mlp import MLP
@@ -31,6 +31,19 @@ def packs_of(runs, memory=2**30, workers=1, cost_of=lambda run: COST, mode_of=la
 
 def widths(packs):
     return sorted(pack.width for pack in packs)
+
+
+@pytest.mark.parametrize(("kind", "shipped"), [("cpu-avx2", AVX2), ("cpu-avx512", AVX512), ("a GPU", GPU)])
+def test_shipped_figures_cut_a_sweep_that_is_wider_than_a_pack(kind, shipped):
+    runs = runs_of("seed=range(0,20)")
+    for name, speed in shipped.speeds.items():
+        slower = replace(shipped, speeds={**shipped.speeds, name: speed.scaled({"eager": 2.0})})  # as one calibrates
+        cost = replace(COST, speed=name)
+        for figures, mode in [*((shipped, mode) for mode in speed.width), (slower, "eager")]:
+            packs = plan(runs, Resources(kind, figures, None, 2**34, 3), lambda run: cost, lambda *_: mode)  # noqa: B023
+            assert sum(pack.width for pack in packs) == len(runs)
+            assert max(widths(packs)) - min(widths(packs)) <= 1
+            assert all(isinstance(pack.width, int) for pack in packs)
 
 
 @pytest.fixture(scope="module")
