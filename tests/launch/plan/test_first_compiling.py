@@ -15,7 +15,7 @@ from launch.plan.first_compiling import first_compiling, mark_of, marked_as_comp
 from launch.plan.speed import COMPILING
 from launch.wording import in_time
 from launch.work.process import prepare_compiling
-from plasticity_lab.agents import graphs
+from plasticity_lab.agents import graphs, torch_compiler
 from plasticity_lab.kernels.build import OWN, library_of
 from plasticity_lab.kernels.operators import PARTS
 from plasticity_lab.records.store import Store
@@ -158,7 +158,7 @@ class StandIn:
 
 
 def test_a_mark_is_left_if_the_disk_has_the_graphs_of_a_training(store, monkeypatch):
-    monkeypatch.setattr(graphs, "_compiled", lambda *_: StandIn())
+    monkeypatch.setattr(torch_compiler, "compiled", lambda *_: StandIn())
     plan = planned(store, "mode=compiled", "seed=0")
     (pack,) = plan.packs
     (run,) = plan.runs_of(pack)
