@@ -115,13 +115,10 @@ def _library(file: Path) -> ModuleType:
 
 
 def _call_in(written: ast.Module) -> ast.FunctionDef:
-    """The function `call` in torch's class `Runner`, without its first argument."""
+    """The function `call` that torch wrote."""
     for each in written.body:
-        if isinstance(each, ast.ClassDef) and each.name == "Runner":
-            for call in each.body:
-                if isinstance(call, ast.FunctionDef) and call.name == "call":
-                    call.args.args = call.args.args[1:]
-                    return call
+        if isinstance(each, ast.FunctionDef) and each.name == "call":
+            return each
     raise _NotShown
 
 
