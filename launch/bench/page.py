@@ -3,9 +3,9 @@
     python -m launch.bench.page             writes them into docs/pages/reference/speed.md, between its two markers
     python -m launch.bench.page --check     exits with 1 if the page differs from the results
 
-A result is a JSON file of `launch.bench`, its `whole`, `modes`, `environments`, `starts` or `prices`, or a campaign's
-`convolutions` or `processes`. It was copied there with two keys added: `machine`, the processor's name, and `command`,
-the command that measured it.
+A result is a JSON file of `launch.bench`, its `whole`, `modes`, `environments`, `starts`, `prices` or `frames`, or a
+campaign's `convolutions` or `processes`. It was copied there with two keys added: `machine`, the processor's name, and
+`command`, the command that measured it.
 """
 
 import json
@@ -60,6 +60,7 @@ def _section(machine: str, contents: Sequence[Mapping[str, Any]]) -> str:
         (_ENVIRONMENT_HEADING, _environments(results)),
         (_START_HEADING, _starts(results)),
         (_PRICE_HEADING, _prices(results)),
+        (_FRAMES_HEADING, _frames(results)),
     )
     campaigns = (_SHARED_HEADING, _shared(results)), (_GRADIENT_HEADING, _gradients(results))
     for heading, rows in (*rates, *_commands(results), *others, *campaigns):
@@ -189,6 +190,24 @@ def _prices(results: Sequence[Result]) -> Iterator[str]:
                 close = sum(1 / 1.5 <= ratio <= 1.5 for ratio in ratios)
                 cells = ", ".join(f"{ratio:.2f}" for ratio in five), f"{close} of {len(ratios)}"
                 yield _line(name, *cells, f"[{result.number}]")
+
+
+_FRAMES_HEADING = """\
+| replay memory of a run | GB of resident memory | bytes a frame | µs to add a step | ms of a batch of 32 | measured |
+| --- | --- | --- | --- | --- | --- |"""
+
+
+def _frames(results: Sequence[Result]) -> Iterator[str]:
+    """For each game, the memory of the process when the ring was full, and after further steps."""
+    for result in results:
+        for row in result.content.get("replay_frames", ()):
+            held = row["resident_bytes"]
+            name = f"{row['game']}, {row['steps']:,} frames{'' if row['is_packed'] else ', not compressed'}"
+            room = f"{held['full'] / 1e9:.2f}"
+            if row["further"]:
+                room += f" ({held['overwritten'] / 1e9:.2f} after {row['further']:,} more)"
+            adding, batch = f"{row['microseconds_to_add']:.1f}", f"{row['milliseconds_of_batch']:.1f}"
+            yield _line(name, room, f"{held['full'] / row['steps']:,.0f}", adding, batch, f"[{result.number}]")
 
 
 _SHARED_HEADING = """\

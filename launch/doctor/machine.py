@@ -114,20 +114,37 @@ def of_software(facts: Mapping[str, Any]) -> list[Finding]:
 
 
 def of_gpus() -> list[Finding]:
-    """Whether several workers can use a GPU at the same time; nothing is said of a machine without GPUs."""
+    """Whether our kernels run on GPUs, and several workers can use one at the same time; [] without GPUs."""
     gpus = [name for name in devices("auto") if name != "cpu"]
     if not gpus:
         return []
+    kernels = _of_kernels(gpus[0])
     if mps_runs():
         share = counted(workers_to_share(len(gpus)), "worker")
-        return [Finding(OK, f"Sharing GPUs: MPS runs; up to {share} of agents that act use each GPU.")]
+        return [kernels, Finding(OK, f"Sharing GPUs: MPS runs; up to {share} of agents that act use each GPU.")]
     return [
+        kernels,
         Finding(
             UNKNOWN,
             "Sharing GPUs: MPS does not run, so each GPU has one worker, and waits while environments are stepped; "
             "`nvidia-cuda-mps-control -d` starts it.",
-        )
+        ),
     ]
+
+
+def _of_kernels(gpu: str) -> Finding:
+    """Whether our kernels run on a GPU."""
+    import torch
+
+    from plasticity_lab.kernels import on_gpu
+
+    reason = on_gpu.hindrance(torch.device(gpu))
+    if reason is None:
+        return Finding(OK, f"Kernels for GPUs: they run on {gpu}.")
+    words = (
+        f"they do not run on {gpu} ({reason}). So runs there are eager, and their last digits depend on their packs."
+    )
+    return Finding(UNKNOWN, f"Kernels for GPUs: {words}")
 
 
 def of_scratch() -> Finding:

@@ -166,10 +166,18 @@ def workers_folder() -> Path:
     return folder if folder.name == capability else folder / capability  # a worker's child process inherits the folder
 
 
-def not_compiled_here() -> NotCompiled | None:
-    """The reason why nothing can be compiled here; None if a trial compiles and loads."""
+def not_compiled_here(device: str = "cpu") -> NotCompiled | None:
+    """The reason why nothing can be compiled here for a device; None if a trial compiles and loads."""
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "g++", "clang++"))), None)
-    return NO_COMPILER if compiler is None else _tried(compiler, compiled_folder())
+    lack = NO_COMPILER if compiler is None else _tried(compiler, compiled_folder())
+    if lack is not None or device == "cpu":
+        return lack
+    import torch
+
+    from plasticity_lab.kernels import on_gpu
+
+    reason = on_gpu.hindrance(torch.device(device))
+    return None if reason is None else NotCompiled("no Triton", f"Triton compiles nothing for {device} ({reason})")
 
 
 @cache

@@ -64,7 +64,7 @@ class Claiming:
     kind: the kind of its device. may_come: whether other workers of the sweep are queued. time_for: whether the worker
     may begin a pack that still needs this many seconds; None: any pack. It may always begin its first. begun: whether
     the worker has trained any pack. refused: the packs that were free at the last claim, but too long for the time
-    left.
+    left. device: its name for torch.
     """
 
     def __init__(
@@ -74,8 +74,9 @@ class Claiming:
         leases: Leases,
         may_come: Callable[[], bool],
         time_for: Callable[[float], bool] | None,
+        device: str,
     ) -> None:
-        self.store, self.kind, self.leases, self.may_come = store, kind, leases, may_come
+        self.store, self.kind, self.leases, self.may_come, self.device = store, kind, leases, may_come, device
         self.time_for, self.pace, self.begun = time_for, Pace(store), False
         self.refused: list[Pack] = []
         self._bindings: dict[tuple[str, int], Binding | None] = {}
@@ -171,7 +172,7 @@ class Claiming:
         bound = self._binding(pack)
         if bound is None or not self.is_of_sort(pack):
             return self.is_of_sort(pack)
-        compiles = not_compiled_here() is None and not (bound.mode == "kernels" and missing() is not None)
+        compiles = not_compiled_here(self.device) is None and not (bound.mode == "kernels" and missing() is not None)
         return bound.kind == self.kind and (bound.mode == "eager" or compiles)
 
     def nobody_trains(self, packs: Collection[str]) -> bool:
@@ -242,12 +243,12 @@ class Claiming:
 
     def _mode_and_width(self, plan: Plan, pack: Pack, resource: Resource) -> tuple[str, int]:
         """Mode and greatest width of a pack that no worker has begun; a plan for exactly this kind is kept."""
-        uncompiled = None if pack.mode == "eager" else not_compiled_here()
+        uncompiled = None if pack.mode == "eager" else not_compiled_here(self.device)
         if pack.kind == self.kind and uncompiled is None:
             return pack.mode, pack.width
         cost = cost_of(plan.runs_of(pack)[0], resource, plan.settings.replay_memory_compressed)
         calibration, _ = calibrated(self.store, self.kind)  # the command that planned has named damaged files
-        mode = choice_of(cost, self.kind, plan.settings.mode, not_compiled_here(), calibration.modes).mode
+        mode = choice_of(cost, self.kind, plan.settings.mode, not_compiled_here(self.device), calibration.modes).mode
         return mode, calibration.of(cost.speed).widest(mode)
 
 

@@ -13,6 +13,7 @@ import torch
 
 from launch.plan.device import FOLDER, workers_folder
 from plasticity_lab.errors import PlasticityError
+from plasticity_lab.process.garbage import collect_waiting
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Parameters of glibc's mallopt (malloc.h)."""
@@ -58,6 +59,7 @@ def _import_compiler_later() -> None:
 
 def release_memory() -> None:
     """Returns the kept memory to the system: after a pack, the next one may need tensors of other sizes."""
+    collect_waiting()
     _call_glibc("malloc_trim", 0)
 
 

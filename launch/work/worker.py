@@ -101,7 +101,8 @@ class Worker:
         if other := other_code(self.plan.code, self.sweep):
             log.warning("%s", other)
         self.leases = Leases(self.store, self.plan.settings.launch.lease_seconds, this_owner())
-        self.claiming = Claiming(self.store, kind_of(self.device), self.leases, self.may_come, self.time_for)
+        which = kind_of(self.device), self.leases, self.may_come, self.time_for, self.device
+        self.claiming = Claiming(self.store, *which)
         self.failures = Failures(self.store, self.leases, self.died_of_memory)
         self.tracking = tracking_of(self.store, self.plan.sweep, self.plan.settings.tracking)
         self.divided: list[str] | None = None

@@ -21,6 +21,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves
 
 from plasticity_lab.agents import torch_compiler, written_graph
 from plasticity_lab.kernels import build
+from plasticity_lab.process.garbage import collected_later
 from plasticity_lab.waits import waiting
 
 Graph = Callable[..., Any]
@@ -127,6 +128,7 @@ def forget() -> None:
     _here.clear()
 
 
+@collected_later()
 def _begun(function: Callable[..., Any], arguments: Sequence[Any], known: str, path: Path | None) -> _Begun:
     """A new graph. Only its kernels on a CPU are not compiled yet."""
     from plasticity_lab.kernels.one_library import compiled_later  # imports torch's compiler

@@ -9,6 +9,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from plasticity_lab.kernels import layers, on_gpu
+from plasticity_lab.process.garbage import collected_later
 from plasticity_lab.stacking.pool import larger, whole_pool
 
 Result = TypeVar("Result")
@@ -20,6 +21,7 @@ HALF_WRITTEN = re.compile(r"(/\S+\.so): (?:file too short|invalid ELF header|fil
 """The loader's message about a library, as glibc writes it."""
 
 
+@collected_later()
 def compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """The function, compiled for arguments of these shapes."""
     prepare_dynamo()
@@ -62,6 +64,9 @@ def _compiled_around(function: Callable[..., Any], arguments: Sequence[Any]) -> 
 
 
 def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
+    from plasticity_lab.kernels.repeated_work import leave_out
+
+    leave_out()  # before other parts of the compiler are imported
     from plasticity_lab.kernels.compiling import gpu_options, lay_out_once, look_up_types_once, read_strides_off
     from plasticity_lab.kernels.written_calls import write_calls
 
@@ -70,6 +75,8 @@ def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **optio
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
     if any(isinstance(leaf, torch.Tensor) and leaf.is_cuda for leaf in tree_leaves(arguments)):
         options |= gpu_options()
+    else:
+        options["graph_partition"] = False  # into parts for CUDA graphs
     write_calls()
     lay_out_once()
     look_up_types_once()

@@ -106,8 +106,10 @@ def _library(file: Path) -> ModuleType:
     guards = _guards()
     # The library asks for this when it is loaded: the address of the function that gives a tensor's address.
     os.environ["_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR"] = str(guards._torchinductor_pyobject_tensor_data_ptr)
-    loader = importlib.machinery.ExtensionFileLoader("kernels", str(file))
-    spec = importlib.util.spec_from_loader("kernels", loader)
+    # Python would use one module for all libraries of a name that it has loaded before.
+    name = f"{file.stem}.kernels"
+    loader = importlib.machinery.ExtensionFileLoader(name, str(file))
+    spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
@@ -115,13 +117,10 @@ def _library(file: Path) -> ModuleType:
 
 
 def _call_in(written: ast.Module) -> ast.FunctionDef:
-    """The function `call` in torch's class `Runner`, without its first argument."""
+    """The function `call` that torch wrote."""
     for each in written.body:
-        if isinstance(each, ast.ClassDef) and each.name == "Runner":
-            for call in each.body:
-                if isinstance(call, ast.FunctionDef) and call.name == "call":
-                    call.args.args = call.args.args[1:]
-                    return call
+        if isinstance(each, ast.FunctionDef) and each.name == "call":
+            return each
     raise _NotShown
 
 

@@ -8,6 +8,8 @@ output, O output channels, P numbers of a patch, C·kernel².
 """
 
 import importlib.util
+import logging
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -16,19 +18,71 @@ from torch.nn.functional import conv2d, pad, unfold
 
 MOST = 2**31
 """The kernels count a run's numbers with 32 bits."""
-_TRITON = importlib.util.find_spec("triton") is not None
+LACK = (
+    "On %s our kernels for GPUs do not run (%s). torch computes the layers instead, more slowly. The last digits of a "
+    "run then depend on the other runs of its pack. The kernels need Triton, a C compiler and Python's headers: pip "
+    "install triton; apt install gcc python3-dev, or CC=PATH."
+)
+REASON = 300
+"""The most characters of an error in it."""
+log = logging.getLogger(__name__)
+_tried: dict[torch.device, str | None] = {}
 
 
 def serves(x: Tensor) -> bool:
-    """Whether products of these numbers are computed here: float32 on a GPU, if Triton is installed."""
-    return x.is_cuda and x.dtype == torch.float32 and _TRITON
+    """Whether products of these numbers are computed here: float32 on a GPU that can run the kernels.
+
+    Raises as `hindrance`.
+    """
+    return x.is_cuda and x.dtype == torch.float32 and hindrance(x.device) is None
+
+
+def hindrance(device: torch.device) -> str | None:
+    """The reason why our kernels do not run on a GPU; None if they do. One is tried, once in a process; a failure is
+    logged.
+
+    Raises OutOfMemoryError if the GPU is full, and AcceleratorError if it is lost.
+    """
+    if device not in _tried:
+        # In another thread torch neither traces nor records what it does.
+        with ThreadPoolExecutor(1) as thread:
+            _tried[device] = thread.submit(_trial, device).result()
+        if reason := _tried[device]:
+            log.warning(LACK, device, reason)
+    return _tried[device]
+
+
+# A constant in compiled graphs. `torch.compiler.assume_constant_result` says so too, and imports torch's compiler.
+hindrance._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def _trial(device: torch.device) -> str | None:
+    """The reason why a small product fails; None if it is right."""
+    if importlib.util.find_spec("triton") is None:
+        return "Triton is not installed"
+    try:
+        right = _product_of_ones(device)
+    except (torch.OutOfMemoryError, torch.AcceleratorError):
+        raise
+    except Exception as error:  # by Triton, its compiler, the C compiler or the driver
+        return f"{type(error).__name__}: {error}".partition("\n")[0][:REASON]
+    return None if right else "a product is wrong"
+
+
+def _product_of_ones(device: torch.device) -> bool:
+    """Whether the product of two matrices of 16 × 16 ones has the number 16 everywhere."""
+    from plasticity_lab.kernels.triton_kernels import product  # a CPU needs no Triton
+
+    with torch.cuda.device(device):
+        ones = torch.ones(1, 16, 16, device=device)
+        return bool((product(ones, ones, None) == 16).all())
 
 
 @torch.library.custom_op("plasticity_lab::product", mutates_args=())
 def _product(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
     if not a.is_cuda:
         return torch.bmm(a, b) if bias is None else torch.baddbmm(bias, a, b)
-    from plasticity_lab.kernels.triton_kernels import product as on_gpu  # a CPU needs no Triton
+    from plasticity_lab.kernels.triton_kernels import product as on_gpu
 
     with torch.cuda.device(a.device):
         return on_gpu(a, b, bias)

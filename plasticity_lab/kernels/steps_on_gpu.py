@@ -24,6 +24,7 @@ def _adam(
     x: Tensor, delta: Tensor, numbers: Tensor, weight: Tensor, bias: Tensor, weight1: Tensor, bias1: Tensor,
     weight2: Tensor, bias2: Tensor, rounded: bool,
 ) -> None:  # fmt: skip
+    _check(weight)
     parts = [weight, bias, weight1, bias1, weight2, bias2]
     if x.is_cuda:
         from plasticity_lab.kernels.triton_adam import adam_of_product  # a CPU needs no Triton
@@ -38,6 +39,13 @@ def _adam(
         first.add_((gradient - first) * take1)
         second.mul_(beta2).add_(gradient * gradient * take2)
         parameter.mul_(kept).sub_(size * first / (second.sqrt() * root + epsilon))
+
+
+def _check(weight: Tensor) -> None:
+    if (count := weight[0].numel()) >= on_gpu.MOST:
+        raise ValueError(
+            f"A layer of one run has {count:,} weights, and {on_gpu.MOST - 1:,} at most; make it narrower."
+        )
 
 
 @_adam.register_fake

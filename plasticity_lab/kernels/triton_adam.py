@@ -121,16 +121,20 @@ def adam_of_product(x: Tensor, delta: Tensor, numbers: Tensor, parts: list[Tenso
     """One step in place by the gradients of a layer, xᵀ · delta and the sum of delta.
 
     x (K, B, I), delta (K, B, O), numbers (K, 7). parts: weight (K, I, O) and bias (K, 1, O), then the first moments of
-        both, then the second moments; all contiguous.
+        both, then the second moments.
     rounded: whether the division is exactly rounded, as in eager mode.
     """
     runs, examples, inputs = x.shape
     outputs = delta.shape[2]
     high, wide, deep = tile_of(inputs, outputs, examples)
     grid = (triton.cdiv(inputs, high) + 1) * triton.cdiv(outputs, wide), runs
+    dense = [part.contiguous() for part in parts]
     _adam_of_product[grid](  # pyright: ignore[reportIndexIssue]
-        x, delta, numbers, *parts, *x.stride(), *delta.stride(),
+        x, delta, numbers.contiguous(), *dense, *x.stride(), *delta.stride(),
         EXAMPLES=examples, INPUTS=inputs, OUTPUTS=outputs, ROUNDED=rounded,
         PRECISION=PRECISION, BI=high, BO=wide, BB=deep,
         enable_fp_fusion=FUSED,
     )  # fmt: skip
+    for part, own in zip(parts, dense, strict=True):
+        if own is not part:
+            part.copy_(own)

@@ -2,13 +2,16 @@
 
 The order of a run's sums depends on the shapes of its own matrices and images alone, so its bits do not depend on the
 pack; cuBLAS chooses its routine by the number of matrices too. Convolutions make no tensor of patches: a program reads
-its numbers from the images. Triton is told that places are adjacent in memory, which is true except at the ends of
-rows: otherwise it lets threads run along the first axis of a tile (3.6) or along the last one (3.7 and later). Vectors
-do not cross the end of a row, since Triton also knows the number of columns.
+its numbers from the images. If the numbers of a row are adjacent in memory, Triton is told so of all places, which is
+false at the ends of rows: otherwise it lets threads run along the first axis of a tile (3.6) or along the last one (3.7
+and later). Vectors do not cross the end of a row, since Triton also knows the number of columns.
 
 Legend: K runs, (M, R) times (R, N), S parts of R; B examples, C input channels, H, W rows and columns, O output
 channels, P numbers of a patch, C·kernel²; in convolutions M places of the kernel in all examples, S parts of them.
 """
+
+from collections.abc import Iterable
+from itertools import repeat
 
 import triton  # pyright: ignore[reportMissingImports]
 import triton.language as tl  # pyright: ignore[reportMissingImports]
@@ -26,6 +29,8 @@ if this is not said.
 """
 PLACES = 2048
 """Parts of a gradient over this many places are summed in parallel, then added one by one."""
+MOST_RUNS = 2**16 - 1
+"""The most runs of a launch: CUDA's limit of a grid's second side. In attention each head of an example is a run."""
 
 
 @triton.jit
@@ -70,20 +75,29 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
     if not found.numel():
         return found[:, 0]
     tile = tile_of(height, width, inner)
-    grid = triton.cdiv(height, tile[0]) * triton.cdiv(width, tile[1]), runs, parts
+    tiles = triton.cdiv(height, tile[0]) * triton.cdiv(width, tile[1])
     first_bias = bias if parts == 1 else None
     of_bias = (0, 0) if first_bias is None else (first_bias.stride(0), first_bias.stride(2))
-    _product[grid](  # pyright: ignore[reportIndexIssue]
-        a, b, first_bias, found, height, width, inner,
-        *a.stride(), *b.stride(), *of_bias,
-        found.stride(0), found.stride(1), TAKEN=PART if parts > 1 else inner, BIASED=first_bias is not None,
-        PRECISION=PRECISION, BM=tile[0], BN=tile[1], BR=tile[2], enable_fp_fusion=FUSED,
-    )  # fmt: skip
+    for own_a, own_b, own_bias, own in _launches(a, b, first_bias, found):
+        _product[tiles, len(own), parts](  # pyright: ignore[reportIndexIssue]
+            own_a, own_b, own_bias, own, height, width, inner,
+            *a.stride(), *b.stride(), *of_bias,
+            found.stride(0), found.stride(1), TAKEN=PART if parts > 1 else inner, BIASED=first_bias is not None,
+            PRECISION=PRECISION, BM=tile[0], BN=tile[1], BR=tile[2], enable_fp_fusion=FUSED,
+        )  # fmt: skip
     if parts == 1:
         return found[:, 0]
     ones = a.new_ones(1, 1, 1).expand(runs, 1, parts)
     total = product(ones, found.flatten(2), None).view(runs, height, width)
     return total if bias is None else total + bias
+
+
+def _launches(a: Tensor, b: Tensor, bias: Tensor | None, found: Tensor) -> Iterable[tuple]:
+    """The runs of each launch: their parts of these tensors."""
+    if len(found) <= MOST_RUNS:
+        return [(a, b, bias, found)]
+    of_bias = repeat(None) if bias is None else bias.split(MOST_RUNS)
+    return zip(a.split(MOST_RUNS), b.split(MOST_RUNS), of_bias, found.split(MOST_RUNS), strict=False)
 
 
 def tile_of(height: int, width: int, inner: int) -> tuple[int, int, int]:
@@ -101,7 +115,7 @@ def _convolution(
     x_ptr, weight_ptr, bias_ptr, h_ptr, M, outputs,
     x_K, x_B, x_C, x_H, x_W, weight_K, weight_P, weight_O, bias_K, bias_O,
     P: tl.constexpr, SIDE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, BIASED: tl.constexpr,
-    PRECISION: tl.constexpr, BO: tl.constexpr, BM: tl.constexpr, BP: tl.constexpr,
+    X_ADJACENT: tl.constexpr, PRECISION: tl.constexpr, BO: tl.constexpr, BM: tl.constexpr, BP: tl.constexpr,
 ):  # fmt: skip
     across = tl.cdiv(outputs, BO)
     channels = (tl.program_id(0) % across) * BO + tl.arange(0, BO)
@@ -111,7 +125,7 @@ def _convolution(
     weight_ptr += run * weight_K
     m = tl.where(places < M, places, 0)  # results beyond M are computed and not stored
     example, place = m // (ROWS * COLUMNS), m % (ROWS * COLUMNS)
-    here = tl.max_contiguous(example * x_B + place // COLUMNS * x_H + place % COLUMNS * x_W, BM)
+    here = _offsets(m, x_B, x_H, x_W, ROWS, COLUMNS, X_ADJACENT)
     total = tl.zeros((BO, BM), dtype=tl.float32)
     if BIASED:
         bias = tl.load(bias_ptr + run * bias_K + channels * bias_O, mask=channels < outputs, other=0.0)
@@ -126,7 +140,9 @@ def _convolution(
             other=0.0,
         )
         total = tl.dot(weight, x, total, input_precision=PRECISION)
-    results = tl.max_contiguous(example * outputs * (ROWS * COLUMNS) + place, BM)
+    results = example * outputs * (ROWS * COLUMNS) + place
+    if ROWS * COLUMNS > 1:
+        results = tl.max_contiguous(results, BM)
     there = (channels * (ROWS * COLUMNS))[:, None] + results[None, :]
     tl.store(h_ptr + run * M * outputs + there, total, mask=(channels[:, None] < outputs) & (places[None, :] < M))
 
@@ -136,6 +152,7 @@ def _gradients(
     x_ptr, delta_ptr, found_ptr, M, outputs,
     x_K, x_B, x_C, x_H, x_W, delta_K, delta_B, delta_O, delta_H, delta_W,
     P: tl.constexpr, SIDE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, TAKEN: tl.constexpr,
+    X_ADJACENT: tl.constexpr, DELTA_ADJACENT: tl.constexpr,
     PRECISION: tl.constexpr, BO: tl.constexpr, BM: tl.constexpr, BP: tl.constexpr,
 ):  # fmt: skip
     across = tl.cdiv(outputs, BO)
@@ -153,10 +170,9 @@ def _gradients(
         places = part * TAKEN + at + tl.arange(0, BM)
         there = (channels[None, :] < outputs) & (places[:, None] < M)
         m = tl.where(places < M, places, 0)  # values beyond M are multiplied by zeros
-        x = tl.load(x_ptr + (_offsets(m, x_B, x_H, x_W, ROWS, COLUMNS)[:, None] + away[None, :]))
-        delta = tl.load(
-            delta_ptr + _offsets(m, delta_B, delta_H, delta_W, ROWS, COLUMNS)[:, None], mask=there, other=0.0
-        )
+        x = tl.load(x_ptr + (_offsets(m, x_B, x_H, x_W, ROWS, COLUMNS, X_ADJACENT)[:, None] + away[None, :]))
+        offsets = _offsets(m, delta_B, delta_H, delta_W, ROWS, COLUMNS, DELTA_ADJACENT)
+        delta = tl.load(delta_ptr + offsets[:, None], mask=there, other=0.0)
         total = tl.dot(tl.trans(delta), x, total, input_precision=PRECISION)
     found_ptr += (run * parts + part) * (P + 1) * outputs
     tl.store(
@@ -170,15 +186,26 @@ def _gradients(
         for at in range(0, TAKEN, BM):
             places = part * TAKEN + at + tl.arange(0, BM)
             there = (channels[None, :] < outputs) & (places[:, None] < M)
-            offsets = _offsets(places, delta_B, delta_H, delta_W, ROWS, COLUMNS)
+            offsets = _offsets(places, delta_B, delta_H, delta_W, ROWS, COLUMNS, DELTA_ADJACENT)
             deltas += tl.load(delta_ptr + offsets[:, None], mask=there, other=0.0)
         tl.store(found_ptr + P * outputs + channels, tl.sum(deltas, axis=0), mask=channels < outputs)
 
 
 @triton.jit
-def _offsets(places, of_B, of_H, of_W, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+def _offsets(places, of_B, of_H, of_W, ROWS: tl.constexpr, COLUMNS: tl.constexpr, ADJACENT: tl.constexpr):
     example, row, column = places // (ROWS * COLUMNS), places % (ROWS * COLUMNS) // COLUMNS, places % COLUMNS
-    return tl.max_contiguous(example * of_B + row * of_H + column * of_W, places.shape[0])
+    found = example * of_B + row * of_H + column * of_W
+    if ADJACENT:
+        found = tl.max_contiguous(found, places.shape[0])
+    return found
+
+
+def adjacent(x: Tensor, columns: int) -> bool:
+    """Whether the numbers of a row are next to each other in images (K, B, C, H, W), for that many places in a row.
+
+    Not so, for example, in a gradient that is one number expanded: a vector would read beyond it.
+    """
+    return x.stride(4) == 1 and columns > 1
 
 
 def convolution(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> Tensor:
@@ -191,7 +218,7 @@ def convolution(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> 
     _convolution[grid](  # pyright: ignore[reportIndexIssue]
         x, weight, bias, h, places, outputs, *x.stride(), *weight.stride(), *of_bias,
         P=patch, SIDE=kernel, ROWS=h.shape[3], COLUMNS=h.shape[4], BIASED=bias is not None,
-        PRECISION=PRECISION, BO=tile, BM=128, BP=16, enable_fp_fusion=FUSED,
+        X_ADJACENT=adjacent(x, h.shape[4]), PRECISION=PRECISION, BO=tile, BM=128, BP=16, enable_fp_fusion=FUSED,
     )  # fmt: skip
     return h
 
@@ -209,6 +236,7 @@ def gradients(x: Tensor, delta: Tensor, kernel: int) -> Tensor:
     _gradients[grid](  # pyright: ignore[reportIndexIssue]
         x, delta, found, places, outputs, *x.stride(), *delta.stride(),
         P=patch, SIDE=kernel, ROWS=rows, COLUMNS=columns, TAKEN=PLACES,
+        X_ADJACENT=adjacent(x, columns), DELTA_ADJACENT=adjacent(delta, columns),
         PRECISION=PRECISION, BO=tile[0], BM=64, BP=tile[1], enable_fp_fusion=FUSED,
     )  # fmt: skip
     if parts == 1:

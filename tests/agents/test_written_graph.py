@@ -88,6 +88,18 @@ def test_another_process_calls_a_graph_without_the_compiler(kept_in):
 
 
 @needs_compiler
+def test_a_graph_of_several_libraries_calls_the_kernels_of_each(kept_in, monkeypatch):
+    """Each library has a function `kernel_0`. The second graph loads libraries that this process has loaded before."""
+    monkeypatch.setattr("plasticity_lab.kernels.one_library.SOURCE", 1)
+    eager = moved(*arguments())
+    for _ in range(2):
+        found = Compiled(moved, ["moved"])(*arguments())
+        torch.testing.assert_close([found.first, found.second["weight"]], [eager.first, eager.second["weight"]])
+        graphs.forget()
+    assert len(list(kept_in.rglob("*.so"))) > 1
+
+
+@needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("function", [replaced, viewed])
 def test_what_a_trial_does_not_show_is_left_to_torch(function, kept_in):

@@ -9,9 +9,11 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 triton = pytest.importorskip("triton", reason="Triton is not installed; `pip install triton` brings it.")
 pytestmark = pytest.mark.cuda
+ADJACENT = {"X_ADJACENT": True, "DELTA_ADJACENT": True}
 OPTIONS = {"num_warps": 4, "num_stages": 3, "enable_fp_fusion": False}
 INTERPRETED = """
 import torch
@@ -25,9 +27,27 @@ for K, B, C, H, W, kernel, O in ((2, 3, 4, 7, 6, 3, 5), (1, 5, 3, 9, 8, 5, 20), 
     torch.testing.assert_close(convolution(x, weight, bias, kernel), torch.stack(theirs), rtol=1e-5, atol=1e-4)
     patches = torch.stack([unfold(own, kernel) for own in x])
     found = gradients(x, delta, kernel)
+    if B == 3:
+        assert torch.equal(gradients(x, delta.movedim(2, -1).contiguous().movedim(-1, 2), kernel), found)
     by_weight = torch.einsum("kbpm,kbom->kpo", patches, delta.flatten(3))
     torch.testing.assert_close(found[:, :-1], by_weight, rtol=1e-5, atol=2e-4)
     torch.testing.assert_close(found[:, -1], delta.sum(dim=(1, 3, 4)), rtol=1e-5, atol=2e-4)
+"""
+MANY_RUNS = """
+import torch
+from plasticity_lab.kernels import triton_kernels
+
+triton_kernels.PART = 16
+a, b, bias = torch.randn(5, 7, 40), torch.randn(5, 40, 3), torch.randn(5, 1, 3)
+wanted = [triton_kernels.product(a, b, each) for each in (bias, None)]
+launch, grids = triton_kernels._product, []
+class Noted:
+    def __getitem__(self, grid):
+        grids.append(grid)
+        return launch[grid]
+triton_kernels._product, triton_kernels.MOST_RUNS = Noted(), 2
+assert all(map(torch.equal, wanted, [triton_kernels.product(a, b, each) for each in (bias, None)]))
+assert [runs for _, runs, _ in grids] == 4 * [2, 2, 1], "sums of parts, then of the parts"
 """
 STEPS = """
 import torch
@@ -58,10 +78,17 @@ for K, B, I, O in ((3, 16, 20, 12), (2, 20, 70, 100), (2, 12, 1, 4), (1, 36, 33,
         assert all(torch.equal(alone[0], part[-1]) for alone, part in zip(first, parts)), "a run alone"
         composed = [value for of in (parameters, *moments.values()) for value in of.values()]
         assert all(map(torch.equal, parts, composed)), (K, B, I, O, step)
+    turned = [part.mT.contiguous().mT for part in parts]
+    adam_of_product(x, delta, numbers, parts, True)
+    adam_of_product(x, delta, numbers, turned, True)
+    assert all(map(torch.equal, parts, turned)), "another layout in memory"
 """
 
 
-@pytest.mark.parametrize("code", [INTERPRETED, STEPS], ids=["convolutions are torch's", "steps are the composed ones"])
+CODES = {"convolutions are torch's": INTERPRETED, "many runs are few runs": MANY_RUNS, "steps are composed ones": STEPS}
+
+
+@pytest.mark.parametrize("code", CODES.values(), ids=CODES)
 def test_the_numbers_are_those_of(code):
     """Steps to the bit, and a run's do not depend on the pack."""
     command, interpreted = [sys.executable, "-c", code], os.environ | {"TRITON_INTERPRET": "1"}
@@ -101,7 +128,7 @@ def test_threads_that_gather_gradients_read_what_lies_side_by_side():
     from plasticity_lab.kernels.triton_kernels import _gradients
 
     numbers = {"P": 288, "SIDE": 3, "ROWS": 32, "COLUMNS": 32, "TAKEN": 2048, "BO": 32, "BM": 64, "BP": 128}
-    made = compiled(_gradients, {**numbers, "PRECISION": "tf32x3", "x_W": 1, "delta_W": 1})
+    made = compiled(_gradients, {**numbers, **ADJACENT, "PRECISION": "tf32x3", "x_W": 1, "delta_W": 1})
     found = accesses(made, "async_copy_global_to_local")
     assert found == {("64x128", "[1, 1]", "0, 1"), ("64x32", "[1, 1]", "0, 1")}, found
     loop = made.asm["ptx"].split("mma.sync")[0]
@@ -115,7 +142,8 @@ def test_threads_of_a_convolution_read_and_write_what_lies_side_by_side(columns)
     from plasticity_lab.kernels.triton_kernels import _convolution
 
     numbers = {"P": 400, "SIDE": 5, "ROWS": columns, "COLUMNS": columns, "BO": 16, "BM": 128, "BP": 16}
-    made = compiled(_convolution, {**numbers, "BIASED": True, "PRECISION": "tf32x3", "x_W": 1, "weight_O": 1})
+    fixed = {**numbers, "BIASED": True, "X_ADJACENT": True, "PRECISION": "tf32x3", "x_W": 1, "weight_O": 1}
+    made = compiled(_convolution, fixed)
     pixels = {each for each in accesses(made, "async_copy_global_to_local") if each[0] == "16x128"}
     assert pixels == accesses(made, "tt.store") == {("16x128", "[1, 1]", "1, 0")}
 
@@ -126,11 +154,28 @@ def test_no_vector_is_read_across_the_end_of_a_row(columns, most):
     from plasticity_lab.kernels.triton_kernels import _gradients
 
     numbers = {"P": 16, "SIDE": 1, "ROWS": columns, "COLUMNS": columns, "TAKEN": 2048, "BO": 16, "BM": 64, "BP": 16}
-    fixed = {**numbers, "PRECISION": "tf32x3", "x_W": 1, "delta_W": 1}
+    fixed = {**numbers, **ADJACENT, "PRECISION": "tf32x3", "x_W": 1, "delta_W": 1}
     made = compiled(_gradients, fixed, strides=("x_", "delta_", "M"))
     counts = [count for kind in ("async_copy", "tt.load") for _, count, _ in accesses(made, kind)]
     assert counts
     assert all(int(count[1:].partition(",")[0]) <= most for count in counts), counts
+
+
+def test_numbers_that_are_not_side_by_side_are_read_one_by_one():
+    """A gradient that is one number expanded, as by the mean of a channel, has steps of 0 from each place to the next.
+    Triton takes 0 as a multiple of 16.
+    """
+    from plasticity_lab.kernels.triton_kernels import _gradients, adjacent
+
+    delta = torch.ones(1, 1, 1, 1, 1).expand(2, 3, 16, 8, 8)
+    assert not adjacent(delta, 8)
+    assert adjacent(delta.contiguous(), 8)
+    assert not adjacent(torch.ones(2, 3, 16, 8, 1), 1), "places below each other"
+    numbers = {"P": 288, "SIDE": 3, "ROWS": 8, "COLUMNS": 8, "TAKEN": 2048, "BO": 32, "BM": 64, "BP": 64}
+    fixed = {**numbers, "X_ADJACENT": True, "DELTA_ADJACENT": adjacent(delta, 8), "PRECISION": "tf32x3", "x_W": 1}
+    code = compiled(_gradients, fixed, strides=("x_", "delta_", "M", "outputs")).asm["ptx"]
+    assert not re.search(r"ld\.global\.v\d", code)
+    assert set(re.findall(r"cp\.async\.c\w\.shared\.global \[[^]]*\], \[[^]]*\], (\w+)", code)) == {"0x4"}
 
 
 def test_a_step_sums_no_more_examples_than_a_product_sums_in_one_part():

@@ -31,7 +31,7 @@ class Noted:
 
 def noted_crossing(device: torch.device = CPU) -> Crossing:
     """Its transfers are copies on this machine."""
-    return Crossing(device, lambda count: torch.empty(count, dtype=torch.uint8), Noted)
+    return Crossing(device, lambda count: torch.empty(count, dtype=torch.uint8), lambda _: Noted())
 
 
 WAYS = ("whole", "ring", "distinct")

@@ -76,6 +76,13 @@ def test_sums_over_very_many_examples_keep_their_parts(steps, monkeypatch):
     assert steps
 
 
+def test_more_weights_than_a_kernel_can_count_are_a_sentence():
+    weight = torch.zeros(1).expand(1, 2**16, 2**15)  # in no memory
+    x, delta, numbers = torch.zeros(1, 1, 2**16), torch.zeros(1, 1, 2**15), torch.zeros(1, 7)
+    with pytest.raises(ValueError, match="2,147,483,648 weights"):
+        steps_on_gpu.adam(x, delta, numbers, *3 * [weight, torch.zeros(1, 1, 2**15)])
+
+
 @needs_compiler
 def test_in_a_compiled_graph_the_step_is_in_place_and_nothing_else_computes_gradients(steps, monkeypatch):
     """The kernel takes the graph's own arguments; copies of them would be buffers."""

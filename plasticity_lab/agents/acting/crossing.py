@@ -18,13 +18,31 @@ SETS = 2
 
 
 class Copied(Protocol):
-    """Marks a point in a device's work, as `torch.cuda.Event` does."""
+    """Marks a point in a device's work."""
 
     def record(self) -> None:
         """Sets the mark behind all work so far."""
 
     def synchronize(self) -> None:
         """Waits until the device has reached the mark; returns at once if none was set."""
+
+
+class Mark:
+    """Marks a point in the work of a GPU, also if the process's current GPU is another one.
+
+    `torch.cuda.Event` alone marks the work of the current GPU, and so it would wait for nothing.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device, self._event = device, torch.cuda.Event()
+
+    def record(self) -> None:
+        """Sets the mark behind all work so far."""
+        self._event.record(torch.cuda.current_stream(self._device))
+
+    def synchronize(self) -> None:
+        """Waits until the device has reached the mark; returns at once if none was set."""
+        self._event.synchronize()
 
 
 def pinned(count: int) -> Tensor:
@@ -35,18 +53,18 @@ def pinned(count: int) -> Tensor:
 class Crossing:
     """Memory of the host for batches, sent to a device.
 
-    allocate: number of bytes → a tensor of bytes. event: makes a mark.
+    allocate: number of bytes → a tensor of bytes. mark: makes a mark for a device.
     """
 
     def __init__(
         self,
         device: torch.device,
         allocate: Callable[[int], Tensor] = pinned,
-        event: Callable[[], Copied] = torch.cuda.Event,
+        mark: Callable[[torch.device], Copied] = Mark,
     ) -> None:
         self.device, self._allocate = device, allocate
         self._memory: list[dict[str, Tensor]] = [{} for _ in range(SETS)]
-        self._copied = [event() for _ in range(SETS)]
+        self._copied = [mark(device) for _ in range(SETS)]
         self._now = 0
 
     def begin(self) -> None:

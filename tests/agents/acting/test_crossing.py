@@ -6,7 +6,7 @@ import torch
 
 from plasticity_lab.agents.acting import frames, sending
 from plasticity_lab.agents.acting import memory as of_memory
-from plasticity_lab.agents.acting.crossing import SETS
+from plasticity_lab.agents.acting.crossing import SETS, Crossing, Mark
 from plasticity_lab.agents.acting.frames import DeviceRing, DistinctFrames
 from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.acting.sending import SETTLED, Sender
@@ -37,6 +37,21 @@ def test_memory_is_used_in_turn_and_only_when_the_device_has_copied_it(crossing)
     assert NOTES[SETS:] == [note for at in order for note in (f"waited for {at}", f"recorded {at}")]
     assert [float(batch["x"][0, 0]) for batch in sent[-SETS:]] == [3 * SETS - 2, 3 * SETS - 1]
     assert len({batch["x"].data_ptr() for batch in sent}) == SETS
+
+
+def test_a_mark_is_set_in_the_work_of_its_own_gpu(monkeypatch):
+    """Not in the work of the process's current one: then no memory would wait for its copy."""
+    marked = []
+
+    class Event:
+        def record(self, stream="of the current GPU"):
+            marked.append(stream)
+
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: f"of {device}")
+    Mark(torch.device("cuda", 3)).record()
+    assert marked == ["of cuda:3"]
+    assert {type(mark) for mark in Crossing(torch.device("cuda", 3))._copied} == {Mark}
 
 
 def test_memory_grows_with_its_entry(crossing):

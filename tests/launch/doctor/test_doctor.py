@@ -9,6 +9,7 @@ from launch.doctor import machine, node
 from launch.doctor.machine import FAILS, OK, UNKNOWN
 from launch.launchers.slurm import short_job
 from launch.plan.device import NO_COMPILER
+from plasticity_lab.kernels import on_gpu
 
 pytestmark = pytest.mark.sample(8)
 
@@ -42,9 +43,15 @@ def test_it_says_whether_workers_can_share_a_gpu(monkeypatch, runs, words):
     monkeypatch.setattr(machine, "devices", lambda _: ["cuda:0"])
     monkeypatch.setattr(machine, "mps_runs", lambda: runs)
     monkeypatch.setattr(machine, "workers_to_share", lambda gpus: 4 // gpus)
-    (finding,) = machine.of_gpus()
+    monkeypatch.setattr(on_gpu, "hindrance", lambda device: None)
+    kernels, finding = machine.of_gpus()
     assert (finding.state == OK) == runs
     assert words in finding.words
+    assert kernels.state == OK
+    monkeypatch.setattr(on_gpu, "hindrance", lambda device: f"no compiler for {device}")
+    kernels, _ = machine.of_gpus()
+    assert kernels.state != OK
+    assert "no compiler for cuda:0" in kernels.words
 
 
 def test_a_store_that_is_not_there_could_be_made_and_is_not(stand_in, doctor, store, capsys):

@@ -215,7 +215,7 @@ def test_a_pack_that_was_begun_compiled_is_kept_where_nothing_can_be_compiled(ru
 
 
 def test_what_was_planned_compiled_is_computed_eager_by_a_worker_that_cannot_compile(store, monkeypatch):
-    monkeypatch.setattr(claiming, "not_compiled_here", lambda: NO_COMPILER)
+    monkeypatch.setattr(claiming, "not_compiled_here", lambda device: NO_COMPILER)
     plan = planned(store, "seed=0")
     write_plan(store, replace(plan, packs=[replace(plan.packs[0], mode="kernels")]))
     assert work(store, plan.sweep, "cpu", never)

@@ -7,6 +7,7 @@ import pytest
 
 from launch.plan import device as compiling
 from launch.plan.device import FOLDER, NO_COMPILER, not_compiled_here
+from plasticity_lab.kernels import on_gpu
 from tests.helpers.packs import needs_compiler
 
 
@@ -59,3 +60,14 @@ def test_a_cache_that_cannot_be_written_and_a_compiler_that_fails_are_named(monk
     monkeypatch.setenv("CXX", str(broken))
     assert str(broken) in not_compiled_here().sentence
     assert "no licence" in not_compiled_here().sentence
+
+
+@needs_compiler
+def test_for_a_gpu_triton_has_to_compile_too(cache, monkeypatch):
+    tried = []
+    monkeypatch.setattr(on_gpu, "hindrance", lambda device: tried.append(device) or "no Python.h")
+    assert not_compiled_here() is None
+    assert not tried
+    assert all(words in not_compiled_here("cuda:1").sentence for words in ("Triton", "cuda:1", "no Python.h"))
+    monkeypatch.setattr(on_gpu, "hindrance", lambda device: None)
+    assert not_compiled_here("cuda:1") is None

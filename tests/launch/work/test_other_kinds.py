@@ -81,7 +81,7 @@ def test_a_pack_that_is_not_begun_is_bound_by_whoever_begins_it_before_its_first
 def test_mode_and_width_are_those_of_the_kind_that_binds_unless_the_user_has_said_a_mode(
     store, on, monkeypatch, setting
 ):
-    monkeypatch.setattr(claiming, "not_compiled_here", lambda: None)
+    monkeypatch.setattr(claiming, "not_compiled_here", lambda device: None)
     monkeypatch.setattr(worker, "train_pack", lambda session: taken.append(session.pack))
     taken = []
     on(THERE)
