@@ -2,8 +2,7 @@
 
 torch compiles each of a graph's kernels by itself, and each compiler reads 40,000 lines of headers first: most of its
 time. It therefore keeps them precompiled, in 150 MB that take 4 seconds. Here the headers are read once for a graph, or
-once for several graphs that are compiled together. The code of a kernel and its flags are unchanged, and so are its
-numbers.
+once for several graphs that are compiled together. The code of a kernel is unchanged, and so are its numbers.
 """
 
 import contextlib
@@ -26,6 +25,8 @@ Kernel = tuple[Sequence[str], str]
 """The types of a kernel's arguments in C++, and its source, which defines a function `kernel`."""
 SOURCE = 400_000
 """Characters of source at most in one library; a larger graph has several, compiled at the same time."""
+SHORT = ("-g0", "-w")
+"""Flags after torch's: no line numbers for debuggers, and no warnings. The machine code is the same."""
 Scope = dict[str, Any]
 """The names of a graph's Python."""
 BEGIN = """
@@ -37,17 +38,34 @@ BEGIN = """
 
 static void* (*data_ptr)(PyObject* tensor);
 
+template <typename T> [[gnu::noinline]] static T number(PyObject* value) {
+    constexpr bool whole = !std::is_floating_point_v<T>;
+    const T found = whole ? static_cast<T>(PyLong_AsLongLong(value)) : static_cast<T>(PyFloat_AsDouble(value));
+    if (found == T(-1) && PyErr_Occurred()) {
+        throw std::runtime_error(whole ? "a kernel needs a whole number here" : "a kernel needs a number here");
+    }
+    return found;
+}
+
 template <typename T> static inline T argument(PyObject* value) {
     if constexpr (std::is_pointer_v<T>) {
         return static_cast<T>(data_ptr(value));
-    } else if constexpr (std::is_floating_point_v<T>) {
-        const double number = PyFloat_AsDouble(value);
-        if (number == -1.0 && PyErr_Occurred()) throw std::runtime_error("a kernel needs a number here");
-        return static_cast<T>(number);
     } else {
-        const auto number = PyLong_AsLongLong(value);
-        if (number == -1 && PyErr_Occurred()) throw std::runtime_error("a kernel needs a whole number here");
-        return static_cast<T>(number);
+        return number<T>(value);
+    }
+}
+
+using Run = void (*)(PyObject* const* given);
+
+// One function for all kernels: the compiler took 3 ms longer for each kernel that caught exceptions itself.
+[[gnu::noinline]] static PyObject* call(Run kernel, PyObject* const* given, bool enough, const char* needs) {
+    try {
+        if (!enough) throw std::runtime_error(needs);
+        kernel(given);
+        Py_RETURN_NONE;
+    } catch (std::exception const& error) {
+        PyErr_SetString(PyExc_RuntimeError, error.what());
+        return nullptr;
     }
 }
 """
@@ -57,15 +75,9 @@ namespace graph_{n} {{
 {source}
 #undef kernel
 }}
+static void run_{n}(PyObject* const* given) {{ graph_{n}::kernel_{n}({arguments}); }}
 static PyObject* call_{n}(PyObject*, PyObject* const* given, Py_ssize_t count) {{
-    try {{
-        if (count != {count}) throw std::runtime_error("a kernel needs {count} arguments");
-        graph_{n}::kernel_{n}({arguments});
-        Py_RETURN_NONE;
-    }} catch (std::exception const& error) {{
-        PyErr_SetString(PyExc_RuntimeError, error.what());
-        return nullptr;
-    }}
+    return call(run_{n}, given, count == {count}, "a kernel needs {count} arguments");
 }}
 """
 END = """
@@ -170,7 +182,7 @@ def compile_together() -> None:
 def placed(kernels: Sequence[Kernel]) -> list[tuple[ModuleType, int]]:
     """Each kernel's library, loaded, and its number in it."""
     parts = divided(kernels)
-    loads = [partial(OneLibrary.load, source_of(part)) for part in parts]
+    loads = [partial(OneLibrary.load, source_of(part), extra_flags=SHORT) for part in parts]
     if len(loads) > 1:
         with ThreadPoolExecutor(torch_compiler.get_compile_threads()) as pool:
             libraries: list[ModuleType] = list(pool.map(lambda load: load(), loads))

@@ -42,7 +42,8 @@ def test_kernels_with_the_same_names_inside_are_called_each_by_itself(monkeypatc
         add(x)
     with pytest.raises(RuntimeError, match="whole number"):
         add(x, None)
-    assert len(list(tmp_path.rglob("*.so"))) == 1
+    (library,) = tmp_path.rglob("*.so")
+    assert b".debug_line" not in library.read_bytes()
 
 
 def test_a_large_graph_has_several_libraries(monkeypatch):
@@ -55,3 +56,7 @@ def test_headers_stand_before_the_names_of_kernels():
     source = source_of(KERNELS)
     assert source.count("#include <cstdint>") == 1
     assert source.index("#include <stdexcept>") < source.index("namespace graph_0")
+
+
+def test_what_surrounds_a_kernel_is_compiled_once():
+    assert source_of(KERNELS * 9).count("catch") == source_of(KERNELS).count("catch") == 1
