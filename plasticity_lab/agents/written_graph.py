@@ -29,8 +29,8 @@ Kernels = Mapping[str, tuple[Path, int]]
 PLAIN = (bool, int, float, str, type(None))
 MOST_BYTES = 2**16
 """The largest tensor that a graph's Python contains: means of pixels, for example."""
-EXTERNAL = {"mm", "bmm", "addmm", "baddbmm"}
-"""Names in torch's `extern_kernels` that are functions of torch with an argument `out`."""
+EXTERNAL = {"mm", "bmm", "addmm", "baddbmm", "convolution"}
+"""Names in torch's `extern_kernels` that are functions of torch."""
 
 
 class _NotShown(Exception):

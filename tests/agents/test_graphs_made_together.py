@@ -14,10 +14,8 @@ from tests.helpers.packs import needs_compiler
 from tests.helpers.sweeps import runs_of
 
 AT_ONCE = ("der", "experience_replay", "ppo", "sac", "supervised", "a second batch")
-PPO = ("agent=ppo", "benchmark=mujoco", "benchmark.bodies=[hopper]", "network.width=8", "network.depth=1")
 CASES = {
     **CASES,
-    "numbers for actions": (PPO, CASES["ppo"][1]),
     "a second batch": ((*CASES["dqn"][0], "intervention=c_chain_dqn"), CASES["dqn"][1]),
     "a second minibatch": ((*CASES["ppo"][0], "intervention=c_chain_discrete"), CASES["ppo"][1]),
     "second images": ((*CASES["supervised"][0], "intervention=c_chain"), CASES["supervised"][1]),

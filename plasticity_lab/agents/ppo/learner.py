@@ -25,7 +25,7 @@ from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.ppo.minibatches import Minibatches, probe_in
 from plasticity_lab.agents.ppo.normalise import Normaliser
-from plasticity_lab.agents.ppo.policy import log_probability
+from plasticity_lab.agents.ppo.policy import copied, log_probability
 from plasticity_lab.agents.ppo.rollout import Actor, likeliest
 from plasticity_lab.agents.ppo.settings import PPOSettings
 from plasticity_lab.agents.ppo.step import MEASURED, READS, Step, loss_of, step_of
@@ -109,6 +109,7 @@ class PPOLearner(ActingLearner):
             compiled=self.compiled,
             structure=structure,
             kernels=kernels,
+            read=copied,
         )
         step = step_of(self.network, body, agent.clip_value, agent.max_norm, kernels, self.minibatches.updates)
         same = ("ppo step", structure, self.network.model.structure_key, body)

@@ -34,6 +34,11 @@ def shapes_of(body: Body) -> Shapes:
     return Shapes(body.observation, {"policy": body.actions, "value": 1}, constants)
 
 
+def copied(outputs: Outputs, settings: Outputs) -> dict[str, Tensor]:
+    """The outputs without views of parameters: a graph that returns such a view cannot be kept as Python."""
+    return {name: value.clone() if name == "log_std" else value for name, value in outputs.items()}
+
+
 def deviation(log_std: NDArray[np.float32]) -> NDArray[np.float32]:
     """The standard deviations for their logarithms; any shape."""
     return exp(torch.tensor(log_std)).numpy()
