@@ -11,7 +11,9 @@ from tests.agents.ppo.packs import BOTH, numbers, there_are
 from tests.helpers.packs import CPU, interventions_under
 from tests.tenants.packs import RESETS, packs_of
 
-WORDS = [*((f"intervention={name}",) for name in interventions_under("ppo")), RESETS]
+MORE = {"nap": ("network.norm=layer", "intervention.biases=keep")}
+"""Settings without which an intervention refuses this network, or keeps some of its parameters in place."""
+WORDS = [*((f"intervention={name}", *MORE.get(name, ())) for name in interventions_under("ppo")), RESETS]
 OF_SLOPES = [("intervention=none",), ("intervention=l2_init",), RESETS]
 """For parameters of the activation, in each adapter too: by gradients, towards their start, with their units."""
 
