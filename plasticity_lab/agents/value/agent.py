@@ -37,10 +37,10 @@ the target and its copy."""
 BOARD_OPERATIONS = 10**9
 """Convolving updates with fewer operations are priced as boards of 10 × 10 squares, others as frames of 84 × 84 pixels:
 small updates have a cost that does not depend on the pack's width."""
-FEWEST_LAYERS, OF_A_LAYER, OF_A_DISTRIBUTION, OF_NOISE = 4, 0.05, 0.55, 0.9
+FEWEST_LAYERS, OF_A_LAYER, OF_A_DISTRIBUTION, OF_NOISE = 4, 0.05, 1.0, 1.2
 """The layers of small_nature, and the additional time to compile a graph with one layer more, with a distribution of
-returns, or with noisy layers. Both graphs of dqn, rainbow_lite and rainbow took 6, 10 and 14 CPU seconds with
-small_nature, and 7, 10 and 16 with small_impala."""
+returns, or with noisy layers. Without the compiler's imports both graphs of dqn and rainbow_lite took 3.4 and 7.2 CPU
+seconds on catch, and both of dqn, der and rainbow 4.9, 12.6 and 14.1 on games, which have more layers."""
 BYTES_A_PRIORITY = 16
 """A step's priority, twice while a checkpoint is written, and the sums."""
 

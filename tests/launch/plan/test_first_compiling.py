@@ -137,7 +137,7 @@ def test_if_compiling_takes_longer_than_training_the_way_out_is_said(store, caps
 def test_graphs_are_priced_by_agent(seconds):
     value = ("benchmark=catch", "mode=compiled")
     by_agent = [seconds(*value, f"agent={name}") - GRAPHS["first"] for name in ("dqn", "rainbow_lite", "rainbow")]
-    assert by_agent == pytest.approx([2 * size * GRAPHS["boards"] for size in (1.0, 1.55, 2.5)]), (
+    assert by_agent == pytest.approx([2 * size * GRAPHS["boards"] for size in (1.0, 2.0, 3.25)]), (
         "a distribution; noise, and a layer more"
     )
     replay = ("benchmark=split_digits", "mode=kernels", "optimizer=sgd")
