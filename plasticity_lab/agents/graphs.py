@@ -34,7 +34,7 @@ _not_kept = 0
 _instead: Callable[[Graph], Graph] | None = None
 
 
-class _Begun(NamedTuple):
+class _Traced(NamedTuple):
     """A graph until its kernels are compiled.
 
     known: its key in this process. kept: the file for other processes, if it may be kept there. written: its kernels.
@@ -48,7 +48,7 @@ class _Begun(NamedTuple):
     source: str | None
 
 
-_waiting: list[_Begun] | None = None
+_together: list[_Traced] | None = None
 """The graphs of `together`."""
 
 
@@ -72,15 +72,15 @@ def together() -> Iterator[None]:
 
     One call of the C++ compiler makes them all. It reads its headers once, most of its time for a small graph.
     """
-    global _waiting
-    _waiting = []
+    global _together
+    _together = []
     try:
         yield
-        if _waiting:
+        if _together:
             with waiting("compiling", "graphs"):
-                _finish(_waiting)
+                _finish(_together)
     finally:
-        _waiting = None
+        _together = None
 
 
 def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments: Sequence[Any]) -> Graph:
@@ -102,11 +102,11 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
         with waiting("compiling", "graphs"):
             graph = _loaded(path, function)
             if graph is None:
-                begun = _begun(function, arguments, known, path)
-                if _waiting is not None:
-                    _waiting.append(begun)
-                    return begun.graph
-                _finish([begun])
+                traced = _trace(function, arguments, known, path)
+                if _together is not None:
+                    _together.append(traced)
+                    return traced.graph
+                _finish([traced])
                 graph = _here[known]
     _keep(known, graph)
     _not_kept += path is None or not path.exists()
@@ -129,7 +129,7 @@ def forget() -> None:
 
 
 @collected_later()
-def _begun(function: Callable[..., Any], arguments: Sequence[Any], known: str, path: Path | None) -> _Begun:
+def _trace(function: Callable[..., Any], arguments: Sequence[Any], known: str, path: Path | None) -> _Traced:
     """A new graph. Only its kernels on a CPU are not compiled yet."""
     from plasticity_lab.kernels.one_library import compiled_later  # imports torch's compiler
 
@@ -141,10 +141,10 @@ def _begun(function: Callable[..., Any], arguments: Sequence[Any], known: str, p
     source = None
     if written:
         source = written_graph.source_of(graph, arguments, written[-1].python, written[-1].places())
-    return _Begun(graph, known, kept, written, source)
+    return _Traced(graph, known, kept, written, source)
 
 
-def _finish(graphs: Sequence[_Begun]) -> None:
+def _finish(graphs: Sequence[_Traced]) -> None:
     """Compiles the kernels of these graphs, by one call of the compiler, and keeps the graphs."""
     from plasticity_lab.kernels.one_library import compile_kernels
 

@@ -91,9 +91,9 @@ def prepare_dynamo() -> None:
     from torch._dynamo import config  # not imported by eager workers
 
     from plasticity_lab.kernels.instructions import try_flags_alone
-    from plasticity_lab.kernels.one_library import compile_together
+    from plasticity_lab.kernels.one_library import use_one_library
 
     try_flags_alone()
-    compile_together()
+    use_one_library()
     config.enable_aot_compile = True  # needed by torch 2.11; the default in later versions
     config.record_runtime_overhead = False  # otherwise every call writes entries for torch's profiler

@@ -174,8 +174,8 @@ def compile_kernels(graphs: Sequence[Written]) -> list[dict[str, tuple[Path, int
     return found
 
 
-def compile_together() -> None:
-    """From now on, the graphs of this process have one library each."""
+def use_one_library() -> None:
+    """From now on, the graphs of this process have one library each, or one together."""
     torch_compiler.AsyncCompile = Together
 
 

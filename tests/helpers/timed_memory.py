@@ -5,7 +5,6 @@
 FOLDER is made on the disk that is asked about, and removed. Prints a line for each number of frames.
 """
 
-import os
 import shutil
 import sys
 import threading
@@ -14,17 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
+from launch.bench.frames import resident
 from plasticity_lab.records.bulk import Entries, bytes_of
 from plasticity_lab.records.bulk_log import append, read
 from plasticity_lab.records.store import Store
 
 RUNS, LOOK_SECONDS = 4, 0.005
 MB = 1_000_000
-
-
-def resident() -> int:
-    """Bytes of this process in the machine's memory."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 class Peak:

@@ -52,6 +52,7 @@ class ActingLearner:
         self.unstable = np.zeros(self.runs, np.bool_)
         self.environments: Environments | None = None
         self._saved: Mapping[str, Any] = {}
+        self._begun = False  # whether a task has begun, but no chunk of it
 
     def test_policy(self, task: Stage, episodes: int) -> Act:
         """The agent's policy in the test after a task."""
@@ -59,6 +60,7 @@ class ActingLearner:
 
     def new_environments(self, task: Stage, fresh: bool) -> Environments:
         """Environments for the task's body: new ones, or the checkpoint's in a resumed run."""
+        self._begun = True
         body, seeds = self.bodies[task.body], self.parts.stream_seeds
         factors = self.parts.benchmark.friction_of(task.position, seeds)
         friction = None if factors is None else factors[:, None]
@@ -67,6 +69,16 @@ class ActingLearner:
         if not fresh:
             self.environments.load({name: value.numpy() for name, value in self._saved.items()})
         return self.environments
+
+    def calls(self) -> Sequence[Call]:
+        """All functions that a task may compile, with the arguments of a call in its first chunk."""
+        raise NotImplementedError
+
+    def compile(self) -> None:
+        """Makes the graphs of a task for a CPU together, at the beginning of its first chunk."""
+        if self._begun and self.networks[0].device.type == "cpu":
+            compile_together(*self.calls())
+        self._begun = False
 
     def evaluate(self, task: Stage) -> Evaluation:
         """The mean return in the benchmark's test (NaN without a test), the task's friction factor, and the
@@ -125,7 +137,6 @@ class LearnerWithMemory(ActingLearner):
     memory: Memory
     timetable: Timetable
     actor: Remembering
-    _begun = False  # whether a task has begun, but no chunk of it
 
     def begin(self, task: Stage, fresh: bool) -> None:
         """New environments, or the checkpoint's. The memory stays, unless each task begins with an empty one."""
@@ -137,15 +148,12 @@ class LearnerWithMemory(ActingLearner):
             if self.emptied:
                 self.memory.clear()
         self.actor = self.actor_in(self.new_environments(task, fresh))
-        self._begun = True
 
     def advance(self, chunk: Segment) -> Rows:
         """Acts for the steps of the chunk; updates and copies the target according to the timetable."""
         ended = list[tuple[Ended, int]]()
         self.begin_chunk()
-        if self._begun and self.network.device.type == "cpu":
-            compile_together(*self.calls())
-        self._begun = False
+        self.compile()
         for step in range(chunk.first, chunk.first + chunk.steps, self.count):
             after = step + self.count
             outcome = self.actor.step(step)
@@ -205,10 +213,6 @@ class LearnerWithMemory(ActingLearner):
 
     def begin_chunk(self) -> None:
         """Stores the numbers that an unstable run returns to, and prepares the inputs of the chunk's updates."""
-        raise NotImplementedError
-
-    def calls(self) -> Sequence[Call]:
-        """All functions that a task may compile, with the arguments of a call in this chunk."""
         raise NotImplementedError
 
     def update(self, step: int) -> None:

@@ -18,7 +18,7 @@ from plasticity_lab.agents.acting.measured import Measured
 from plasticity_lab.agents.acting.network import ActingNetwork
 from plasticity_lab.agents.acting.snapshot import Snapshot
 from plasticity_lab.agents.agent import State
-from plasticity_lab.agents.compiled import Compiled, compile_together
+from plasticity_lab.agents.compiled import Call, Compiled
 from plasticity_lab.agents.evenly_spread import evenly_spread
 from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.packed_network import PackedNetwork
@@ -67,7 +67,6 @@ class PPOLearner(ActingLearner):
         self.normalisers = {name: self._normaliser(name) for name in self.bodies}
         self._acting: dict[str, ActingNetwork] = {}
         self._steps: dict[str, Step] = {}  # by body: a compiled step is a graph of one body's shapes
-        self._begun = False  # whether a task has begun, but no chunk of it
         # The last rollout, "x" (K, R, D) and "action" (K, R, ...), if the intervention needs examples.
         self._rollout: dict[str, Tensor] = {}
         self._probe: dict[str, Tensor] = {}  # rows of the last rollout, for diagnostics
@@ -94,7 +93,6 @@ class PPOLearner(ActingLearner):
         )
         if fresh:
             self.actor.begin()
-        self._begun = True
 
     def _build(self, body: str, dtype: np.dtype[Any]) -> None:
         """Builds the acting network and the training step for a body. dtype: dtype of its observations."""
@@ -120,9 +118,7 @@ class PPOLearner(ActingLearner):
         before = Snapshot(self.network.train_state)
         if self.agent.anneal_lr:
             self.network.settings["optimizer"]["lr"] = self.rates * (1 - chunk.first / self.total_steps)
-        if self._begun and self.device.type == "cpu":
-            self._compile()
-        self._begun = False
+        self.compile()
         seen = self.actor.rollout(chunk.first)
         if EXAMPLES in self.network.intervention.requires:
             kept = {"x": seen.x, "action": seen.action}
@@ -232,8 +228,8 @@ class PPOLearner(ActingLearner):
         rows["updates"] = torch.arange(network.updates, network.updates + updates, device=self.device)
         return {name: value.to(self.device) for name, value in common.items()}, rows
 
-    def _compile(self) -> None:
-        """Makes the graphs of acting and of the updates together, if they are compiled."""
+    def calls(self) -> Sequence[Call]:
+        """Acting and the updates."""
         network, acting, body = self.network, self._acting[self.actor.body.name], self.actor.body
 
         def arguments() -> Sequence[Any]:
@@ -242,7 +238,7 @@ class PPOLearner(ActingLearner):
             inputs = self._inputs(*self.minibatches.example(self.runs, acting.observation, action, second))
             return network.train_state, network.settings, self.keys, *inputs, self.measured.tensor, self.measured.at[0]
 
-        compile_together(acting.call, (self._steps[body.name], arguments))
+        return acting.call, (self._steps[body.name], arguments)
 
     def _rows(self) -> dict[str, Array]:
         """Means over the examples of each update, name → (U, K)."""

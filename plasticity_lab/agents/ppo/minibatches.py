@@ -94,9 +94,9 @@ class Minibatches:
         shape, all_rows = (self.updates, runs, self.padded), runs * self.rows
         common = {"x": x.new_zeros(all_rows, *x.shape), "action": action.new_zeros(all_rows, *action.shape)}
         common |= {name: torch.zeros(all_rows) for name in ("old", "value", "target")}
-        picks = ("pick", "second pick") if second else ("pick",)
         each = {"pick": torch.zeros(shape, dtype=torch.int64), "advantage": torch.zeros(shape)}
-        each |= {name: torch.zeros(shape, dtype=torch.int64) for name in picks}
+        if second:
+            each["second pick"] = torch.zeros(shape, dtype=torch.int64)
         return {**common, "weight": torch.zeros(self.padded)}, each
 
     def _rows(self, picks: NDArray[np.int64]) -> Tensor:
