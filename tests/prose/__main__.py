@@ -60,7 +60,9 @@ def main() -> int:
     counts = counted(found)
     if asked.list:
         kinds = list(PATTERNS) if asked.list == "all" else [asked.list]
-        print(*(place for passage in found for place in _places(passage, kinds)), sep="\n")
+        for passage in found:
+            for place in _places(passage, kinds):
+                print(place)
         return 0
     if asked.rates:
         _print_rates(found, counts)
