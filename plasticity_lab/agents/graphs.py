@@ -1,9 +1,10 @@
 """Compiled graphs that serve more than one pack: kept in this process, and in torch's cache folder for other processes.
 
-The key of a graph has the words that determine its function, the shape, type and device of every tensor argument, and
-torch's vector width. In the folder it also has this package's source files, the versions of Python, torch and CUDA, and
-the capabilities of the processor or the GPU. A graph is saved there only if all code in it belongs to this package, to
-torch or to Python's standard library. The key identifies no other code, for example a user's activation.
+The key of a graph has the words that determine its function, the shape, type and device of every tensor argument,
+torch's vector width, and whether the process uses our kernels. In the folder it also has this package's source files,
+the versions of Python, torch and CUDA, and the capabilities of the processor or the GPU. A graph is saved there only if
+all code in it belongs to this package, to torch or to Python's standard library. The key identifies no other code, for
+example a user's activation.
 """
 
 import contextlib
@@ -20,7 +21,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_leaves
 
 from plasticity_lab.agents import torch_compiler, written_graph
-from plasticity_lab.kernels import build
+from plasticity_lab.kernels import build, operators
 from plasticity_lab.process.garbage import collected_later
 from plasticity_lab.waits import waiting
 
@@ -96,7 +97,7 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
         _not_kept += 1
         with waiting("compiling", "graphs"):
             return torch_compiler.compiled(function, arguments)
-    known = repr((same, _shapes(arguments), torch.get_num_threads(), _width_of_vectors()))
+    known = repr((same, _shapes(arguments), torch.get_num_threads(), _width_of_vectors(), operators.are_defined()))
     graph, path = _here.pop(known, None), _path(known, arguments)
     if graph is None:
         with waiting("compiling", "graphs"):

@@ -97,9 +97,14 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
 """Part, a .cpp file of this folder → the schemas of its operators. An optimizer's step is called as its part."""
 
 
+_defined = False
+
+
 @cache
 def define() -> Library:
     """Tells torch of all operators, once in a process; compiles nothing."""
+    global _defined
+    _defined = True
     library = Library(SPACE, "FRAGMENT")
     for part, schemas in PARTS.items():
         for schema, layout in schemas.items():
@@ -113,7 +118,12 @@ def define() -> Library:
 
 def are_defined() -> bool:
     """Whether this process uses kernels."""
-    return define.cache_info().currsize > 0
+    return _defined
+
+
+def serve(x: torch.Tensor) -> bool:
+    """Whether operations on x are being traced into a graph that may call these operators."""
+    return _defined and torch.compiler.is_compiling() and x.device.type == "cpu"
 
 
 def reordered(images_ND: NDArray[np.uint8], order_D: NDArray[np.int64], to_ND: NDArray[np.uint8]) -> None:
