@@ -4,7 +4,6 @@ Legend: K runs, B examples, I inputs, O outputs or output channels, P numbers of
 C channels or columns, H, W rows and columns of an image, R rows, S columns of windows.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -225,67 +224,3 @@ def gelu(x: Tensor, beta_K: Tensor) -> Tensor:
 WHOLE = linear, conv, pool, softmax, batch_norm, layer_norm, attention, gelu
 """Functions that are not traced into by torch.compile. Otherwise torch 2.13 loses their backward under torch.func.grad.
 """
-
-
-def _linear_weight(x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
-    runs, inputs, outputs = x.shape[0], x.shape[2], delta.shape[2]
-    return x.new_empty(runs, inputs, outputs), x.new_empty(runs, 1, outputs)
-
-
-def _conv(x: Tensor, weight: Tensor, bias: Tensor, kernel: int, margin: int) -> Tensor:
-    return x.new_empty(*x.shape[:2], *(side + 2 * margin - kernel + 1 for side in x.shape[2:4]), weight.shape[2])
-
-
-def _conv_input(delta: Tensor, weight: Tensor, kernel: int, margin: int) -> Tensor:
-    image = (side + kernel - 1 - 2 * margin for side in delta.shape[2:4])
-    return delta.new_empty(*delta.shape[:2], *image, weight.shape[1] // kernel**2)
-
-
-def _conv_weight(x: Tensor, delta: Tensor, kernel: int, margin: int) -> tuple[Tensor, Tensor]:
-    runs, outputs = len(x), delta.shape[4]
-    return x.new_empty(runs, x.shape[4] * kernel**2, outputs), x.new_empty(runs, 1, outputs)
-
-
-def _batch_norm(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    of_channels = x.shape[0], 1, x.shape[2]
-    return torch.empty_like(x), x.new_empty(of_channels), x.new_empty(of_channels)
-
-
-def _layer_norm(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    of_rows = *x.shape[:2], 1
-    return torch.empty_like(x), x.new_empty(of_rows), x.new_empty(of_rows)
-
-
-def _pool(x: Tensor, size: int, stride: int, above: int, left: int, high: int, wide: int) -> tuple[Tensor, Tensor]:
-    shape = x.shape[0], high, wide, x.shape[3]
-    return x.new_empty(shape), x.new_empty(shape)
-
-
-RESULTS: dict[str, Callable[..., Any]] = {
-    "linear": lambda x, weight, bias: x.new_empty(weight.shape[0], x.shape[1], weight.shape[2]),
-    "linear_input": lambda delta, weight: delta.new_empty(*delta.shape[:2], weight.shape[1]),
-    "linear_weight": _linear_weight,
-    "linear_adam": lambda *_: None,
-    "linear_sgd": lambda *_: None,
-    "conv": _conv,
-    "conv_input": _conv_input,
-    "conv_weight": _conv_weight,
-    "pool": _pool,
-    "pool_input": lambda delta, *windows: delta.new_empty(delta.shape[0], *windows[-2:], delta.shape[3]),
-    "softmax": lambda x, of_columns, there: torch.empty_like(x),
-    "batch_norm": lambda x, weights, scale, shift, epsilon: _batch_norm(x),
-    "batch_norm_inputs": lambda delta, x, *_: _batch_norm(x),
-    "layer_norm": lambda x, *_: _layer_norm(x),
-    "layer_norm_inputs": lambda delta, x, *_: _batch_norm(x),
-    "attention": lambda queries, *_: torch.empty_like(queries),
-    "attention_inputs": lambda delta, *tables: tuple(map(torch.empty_like, tables[:3])),
-    "gelu": lambda x, _: (torch.empty_like(x), torch.empty_like(x)),
-    "softmax_input": lambda delta, shares, of_columns: torch.empty_like(shares),
-}
-"""Operator → a function with the operator's arguments that returns empty tensors of the shapes of its results."""
-
-
-def tell_shapes() -> None:
-    """Tells torch the shapes of the operators' results; once, when they are defined."""
-    for operator, result in RESULTS.items():
-        torch.library.register_fake(f"plasticity_lab::{operator}", result)

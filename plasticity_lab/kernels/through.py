@@ -9,7 +9,8 @@ from functools import cache
 from torch import Tensor
 
 from plasticity_lab.kernels import build, operators
-from plasticity_lab.kernels.layers import conv, linear, softmax, tell_shapes
+from plasticity_lab.kernels.layers import conv, linear, softmax
+from plasticity_lab.kernels.shapes import tell_shapes
 
 Tensors = Mapping[str, Tensor]
 
