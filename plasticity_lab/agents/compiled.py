@@ -16,7 +16,7 @@ class Compiled:
     torch.compile checks before each call that nothing it depends on has changed. The check costs some 30 µs: half a
     step of a small pack. Here only the shapes of the tensors among the arguments may change, and only these are
     checked. Everything else that the function reads must stay as at the first call, including the shapes of tensors
-    within dictionaries.
+    within dictionaries. The function has no effect besides its result and changes of tensors.
 
     same: words that determine the function. Functions with equal words do the same with tensors of equal shapes, so
         they share graphs, in later packs and in other processes (see `graphs`). Everything that the function reads in

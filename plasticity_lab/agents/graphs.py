@@ -13,7 +13,7 @@ import os
 import sys
 import sysconfig
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +29,8 @@ Graph = Callable[..., Any]
 KEPT = 64
 """Number of graphs that a process keeps for later packs; the least recently used are dropped first."""
 PACKAGE = Path(__file__).resolve().parents[1]
+TORCH = "torch", "torchgen", "typing_extensions"
+"""Modules of torch, and one that it calls."""
 STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib")).resolve()
 _here: OrderedDict[str, Graph] = OrderedDict()
 _not_kept = 0
@@ -38,12 +40,12 @@ _instead: Callable[[Graph], Graph] | None = None
 class _Traced(NamedTuple):
     """A graph until its kernels are compiled.
 
-    known: its key in this process. kept: the file for other processes, if it may be kept there. written: its kernels.
-    source: see `written_graph.source_of`.
+    known: its key in this process, if it is shared. kept: the file for other processes, if it may be kept there.
+    written: its kernels. source: see `written_graph.source_of`.
     """
 
     graph: Any
-    known: str
+    known: str | None
     kept: Path | None
     written: Sequence[Any]
     source: str | None
@@ -96,7 +98,7 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
     if same is None:
         _not_kept += 1
         with waiting("compiling", "graphs"):
-            return torch_compiler.compiled(function, arguments)
+            return _finish([_trace(function, arguments, None, None)])[0]
     known = repr((same, _shapes(arguments), torch.get_num_threads(), _width_of_vectors(), operators.are_defined()))
     graph, path = _here.pop(known, None), _path(known, arguments)
     if graph is None:
@@ -107,8 +109,7 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
                 if _together is not None:
                     _together.append(traced)
                     return traced.graph
-                _finish([traced])
-                graph = _here[known]
+                (graph,) = _finish([traced])
     _keep(known, graph)
     _not_kept += path is None or not path.exists()
     return graph
@@ -130,27 +131,35 @@ def forget() -> None:
 
 
 @collected_later()
-def _trace(function: Callable[..., Any], arguments: Sequence[Any], known: str, path: Path | None) -> _Traced:
+def _trace(function: Callable[..., Any], arguments: Sequence[Any], known: str | None, path: Path | None) -> _Traced:
     """A new graph. Only its kernels on a CPU are not compiled yet."""
     from plasticity_lab.kernels.one_library import compiled_later  # imports torch's compiler
 
+    def kept(modules: Iterable[str]) -> Path | None:
+        # If a source file was edited while this process runs, the compiled code differs from the file.
+        return path if all(map(is_known, modules)) and _digest() == _AT_START else None
+
+    leaves = tree_leaves(arguments)
+    if all(leaf.device.type == "cpu" for leaf in leaves if isinstance(leaf, torch.Tensor)):
+        with compiled_later() as written:
+            recorded = torch_compiler.recorded(function, arguments)
+        if recorded is not None and written:
+            source = written_graph.source_of(recorded, arguments, written[-1].python, written[-1].places())
+            if source is not None:
+                return _Traced(recorded, known, kept(recorded.modules), written, source)
     with compiled_later() as written:
         graph = torch_compiler.compiled(function, arguments)
-    ours = all(is_known(source.module) for source in graph.source_info().inlined_sources)
-    # If a source file was edited while this process runs, the compiled code differs from the file.
-    kept = path if ours and _digest() == _AT_START else None
-    source = None
-    if written:
-        source = written_graph.source_of(graph, arguments, written[-1].python, written[-1].places())
-    return _Traced(graph, known, kept, written, source)
+    modules = {source.module for source in graph.source_info().inlined_sources}
+    return _Traced(graph, known, kept(modules), written, None)
 
 
-def _finish(graphs: Sequence[_Traced]) -> None:
-    """Compiles the kernels of these graphs, by one call of the compiler, and keeps the graphs."""
+def _finish(graphs: Sequence[_Traced]) -> list[Graph]:
+    """Compiles the kernels of these graphs, by one call of the compiler, and keeps the graphs that are shared."""
     from plasticity_lab.kernels.one_library import compile_kernels
 
     written = [each for graph in graphs for each in graph.written]
     kernels = iter(torch_compiler.without_half_written(lambda: compile_kernels(written)))
+    finished: list[Graph] = []
     for graph in graphs:
         own = [next(kernels) for _ in graph.written]
         if graph.kept is not None:
@@ -160,7 +169,10 @@ def _finish(graphs: Sequence[_Traced]) -> None:
                     written_graph.save(graph.kept, graph.source, own[-1])
                 else:
                     graph.graph.save_compiled_function(str(graph.kept))
-        _keep(graph.known, written_graph.made(graph.source, own[-1]) if graph.source else graph.graph)
+        finished.append(written_graph.made(graph.source, own[-1]) if graph.source else graph.graph)
+        if graph.known is not None:
+            _keep(graph.known, finished[-1])
+    return finished
 
 
 def _keep(known: str, graph: Graph) -> None:
@@ -174,7 +186,7 @@ def is_known(module: str) -> bool:
     library.
     """
     root = module.partition(".")[0]
-    if root in ("plasticity_lab", "torch"):
+    if root in ("plasticity_lab", *TORCH):
         return True
     file = getattr(sys.modules.get(root), "__file__", None)  # a user's module may shadow one of the standard library
     places = STANDARD_LIBRARY / f"{root}.py", STANDARD_LIBRARY / root / "__init__.py"

@@ -45,8 +45,10 @@ def source_of(graph: Graph, arguments: Sequence[Any], python: Path, kernels: Col
     """
     try:
         call = _call_in(ast.parse(python.read_text()))
-        _check_names(call, set(kernels))
-        return f"{ast.unparse(call)}\n\n{_around(graph, arguments, _results_of(call))}"
+        around, constants = _around(graph, arguments, _results_of(call))
+        _check_names(call, {*kernels, *constants})
+        own = "".join(f"{name} = {_constant(value)}\n" for name, value in constants.items())
+        return f"{own}{ast.unparse(call)}\n\n{around}"
     except (_NotShown, SyntaxError):
         return None
 
@@ -142,14 +144,16 @@ def _results_of(call: ast.FunctionDef) -> int:
     return len(last.value.elts)
 
 
-def _around(graph: Graph, arguments: Sequence[Any], results: int) -> str:
-    """Python that calls `call` as the graph does, found by a trial call with tensors without numbers."""
+def _around(graph: Graph, arguments: Sequence[Any], results: int) -> tuple[str, Mapping[str, Any]]:
+    """Python that calls `call` as the graph does, found by a trial call with tensors without numbers; and the tensors
+    of the graph's function that `call` has, by their names.
+    """
     leaves, structure = tree_flatten(tuple(arguments))
     if not all(isinstance(leaf, PLAIN) or _is_plain(leaf) for leaf in leaves):
         raise _NotShown
     trial = [_empty(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
     given = tree_unflatten(trial, structure)
-    reads, outcome, found = _trial(graph, given, results)
+    compiled, reads, outcome, found = _trial(graph, given, results)
     if [id(leaf) for leaf in tree_flatten(given)[0]] != [id(leaf) for leaf in trial]:
         raise _NotShown  # it puts other tensors into its arguments
     places: dict[int, str] = {}
@@ -167,7 +171,7 @@ def _around(graph: Graph, arguments: Sequence[Any], results: int) -> str:
     ]
     imports = [f"from {module} import {name}" for name, module in classes.items()]
     constants = f"constants = [{', '.join(map(_constant, kept))}]"
-    return "\n".join([*imports, constants, *lines])
+    return "\n".join([*imports, constants, *lines]), compiled.constants or {}
 
 
 def _empty(like: Tensor) -> Tensor:
@@ -179,15 +183,15 @@ def _is_plain(leaf: Any) -> bool:
     return on_cpu and not leaf.requires_grad
 
 
-def _trial(graph: Graph, given: Sequence[Any], results: int) -> tuple[list[Any], list[Tensor], Any]:
-    """The tensors that torch's `call` gets, those that it returns in the trial, and the value of the graph."""
+def _trial(graph: Graph, given: Sequence[Any], results: int) -> tuple[Any, list[Any], list[Tensor], Any]:
+    """torch's graph, the tensors that its `call` gets, those that it returns in the trial, and the graph's value."""
     from torch._inductor.output_code import CompiledFxGraph  # it was just compiled
 
-    calls: list[list[Any]] = []
+    calls: list[tuple[CompiledFxGraph, list[Any]]] = []
     outcome = [torch.empty(0) for _ in range(results)]
 
-    def call(_: CompiledFxGraph, inputs: Sequence[Any]) -> Sequence[Any]:
-        calls.append(list(inputs))
+    def call(compiled: CompiledFxGraph, inputs: Sequence[Any]) -> Sequence[Any]:
+        calls.append((compiled, list(inputs)))
         return list(outcome)
 
     usual, CompiledFxGraph.__call__ = CompiledFxGraph.__call__, call  # type: ignore[method-assign]
@@ -199,7 +203,7 @@ def _trial(graph: Graph, given: Sequence[Any], results: int) -> tuple[list[Any],
         CompiledFxGraph.__call__ = usual  # type: ignore[method-assign]
     if len(calls) != 1:
         raise _NotShown
-    return calls[0], outcome, found
+    return *calls[0], outcome, found
 
 
 def _constant(value: Any) -> str:

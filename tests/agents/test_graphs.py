@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch._inductor import config
 
-from plasticity_lab.agents import graphs, torch_compiler
+from plasticity_lab.agents import graphs
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.stacking.run_axis import beside
 from tests.helpers.packs import differing, images, needs_compiler, run, trained
@@ -17,10 +17,8 @@ def scaled(x, by):
 @pytest.fixture
 def compilations(monkeypatch):
     """Every function that is compiled from now on."""
-    made, compiled = [], torch_compiler.compiled
-    monkeypatch.setattr(
-        torch_compiler, "compiled", lambda function, *more: made.append(function) or compiled(function, *more)
-    )
+    made, trace = [], graphs._trace
+    monkeypatch.setattr(graphs, "_trace", lambda function, *more: made.append(function) or trace(function, *more))
     monkeypatch.setattr(graphs, "_here", type(graphs._here)())
     return made
 

@@ -69,7 +69,7 @@ def test_they_have_one_library_and_are_the_graphs_of_later_calls(monkeypatch, tm
     assert len(list(tmp_path.rglob("*.so"))) == 1
     for _ in range(2):  # with the graphs of this process, then with those on the disk
         with monkeypatch.context() as patched:
-            patched.setattr("plasticity_lab.agents.torch_compiler.compiled", None)
+            patched.setattr("plasticity_lab.agents.graphs._trace", None)
             assert torch.equal(second(x, {"sum": total}), 4 * first(x)["half"])
         graphs.forget()
         first, second = Compiled(halved, ["halved"]), Compiled(doubled, ["doubled"])

@@ -12,12 +12,13 @@ def failing(monkeypatch, *errors):
     """Makes the next compilations fail with these errors, until none is left."""
     left = list(errors)
 
-    def compiled(function, arguments):
+    def compiled(function, arguments, options):
         if left:
             raise left.pop(0)
         return function
 
-    monkeypatch.setattr(torch_compiler, "_as_compiled", compiled)
+    monkeypatch.setattr(torch_compiler, "_by_dynamo", compiled)
+    monkeypatch.setattr(torch_compiler, "_options", lambda arguments: {})
 
 
 def broken(path):

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch._dynamo import convert_frame
-from torch._dynamo.package import SourceInfo
-from torch._dynamo.utils import dynamo_timed, get_metrics_context
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._pytree import tree_flatten
 
 from launch.work.precompile import compile_graphs
-from plasticity_lab.agents import graphs, torch_compiler, written_graph
+from plasticity_lab.agents import graphs, written_graph
 from plasticity_lab.agents.parts import parts_of
+from plasticity_lab.agents.recording import Run
 from plasticity_lab.assembly import resources
 from plasticity_lab.component import load
 from plasticity_lab.records.own_classes import digest_of_class
@@ -57,21 +57,20 @@ from tests.helpers.sweeps import runs_of
 
 prepare_process()
 words, kernels = json.loads(sys.argv[1])
-made, compiled = [], torch_compiler.compiled
-torch_compiler.compiled = lambda *given: made.append(given) or compiled(*given)
+made, recorded = [], torch_compiler.recorded
+torch_compiler.recorded = lambda *given: made.append(given) or recorded(*given)
 compile_graphs(runs_of(*words), resources(Path())(runs_of(*words)[0]), kernels)
 print(json.dumps([len(made), len(graphs._here)]))
 """
 
 
-def traced(function, arguments) -> set[str]:
+def recorded(function, arguments) -> set[str]:
     """The modules of the code that a graph of the function is made of, without making it."""
-    with get_metrics_context(), dynamo_timed("trace"):
-        captured = convert_frame.fullgraph_capture(function, tuple(arguments), {})
-    found = SourceInfo(set())
-    for code in captured.graph_capture_output.traced_code:
-        found.add_code(code)
-    return {source.module for source in found.inlined_sources}
+    leaves, structure = tree_flatten(tuple(arguments))
+    run = Run(function, leaves, structure)
+    with FakeTensorMode(allow_non_fake_inputs=True) as without_numbers:
+        run(*[without_numbers.from_tensor(leaf) for leaf in leaves if isinstance(leaf, torch.Tensor)])
+    return run.modules
 
 
 def test_every_agent_is_among_the_cases():
@@ -85,12 +84,9 @@ def test_every_agent_is_among_the_cases():
 )
 def test_all_that_its_graphs_are_made_of_is_known_by_their_names_on_the_disk(name, monkeypatch):
     (words, expected), met = CASES[name], {}
-    torch_compiler.prepare_dynamo()
-    for whole in torch_compiler.WHOLE:
-        torch.compiler.allow_in_graph(whole)
 
     def trace(function, same, arguments):
-        met[same[0]] = traced(function, arguments)
+        met[same[0]] = recorded(function, arguments)
         return function
 
     monkeypatch.setattr(graphs, "graph_of", trace)

@@ -23,7 +23,7 @@ class Pair(NamedTuple):
 def moved(x, state, scale):
     """It reads a constant, changes a tensor in place, passes an argument through, and returns structures."""
     state["layer"]["weight"].sub_(scale * (x - MEANS).tanh().sum(dim=0))
-    return Pair(x.exp() @ x.T, {"weight": state["layer"]["weight"], 3: [x + 1, None]})
+    return Pair((x.exp() @ x.T).exp(), {"weight": state["layer"]["weight"], 3: [x + 1, None]})
 
 
 def replaced(x, state):
