@@ -30,7 +30,7 @@ class Recorded:
     """
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
-        """Compiles it.  options: for torch's compiler.  Raises NotRecorded, and errors of the function or the compiler."""
+        """Compiles it.  options: for torch's compiler.  Raises NotRecorded, and errors of both."""
         from torch._guards import TracingContext, tracing  # with the compiler
         from torch._inductor.compile_fx import compile_fx
         from torch._subclasses.fake_tensor import FakeTensorMode
