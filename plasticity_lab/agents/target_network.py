@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.kernels import operators
 from plasticity_lab.stacking.run_axis import beside
 
 
@@ -57,6 +58,9 @@ def follow(target: Mapping[str, Tensor], online: Mapping[str, Tensor], tau_K: Te
 
     target, online: name → (K, ...), with equal names. tau (K,).
     """
+    if operators.serve(tau_K):
+        torch.ops.plasticity_lab.follow(tau_K, [online[name] for name in target], list(target.values()))
+        return
     for name, own in target.items():
         tau = beside(tau_K, own)
         own.copy_((1 - tau) * own + tau * online[name])

@@ -93,7 +93,8 @@ def called_kernels(model: Model, optimizer: Optimizer, intervention: Interventio
     """
     fused = model.network.rows_are_examples and fuses(optimizer, intervention, clipped)
     step = [optimizer.kernel] if fused and optimizer.kernel is not None else []
-    return [*model.kernel_parts, *step, "linear_gradients"]
+    of_tensors = ["steps"] if step or optimizer.kernel_of_tensors is not None else []
+    return [*model.kernel_parts, *step, "linear_gradients", *of_tensors]
 
 
 def of_kernels(parts: Parts, models: Sequence[Model], clipped: bool = False) -> dict[str, Any]:

@@ -42,6 +42,12 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
         "linear_sgd(Tensor x, Tensor delta, Tensor numbers, Tensor(a!) weight, Tensor(b!) bias, Tensor(c!) weight1, "
         "Tensor(d!) bias1) -> ()": ANY_LAYOUT,
     },
+    "steps": {
+        "adam(Tensor numbers, Tensor[] gradients, Tensor(a!)[] parameters, Tensor(b!)[] first, Tensor(c!)[] second)"
+        " -> ()": ANY_LAYOUT,
+        "follow(Tensor tau, Tensor[] online, Tensor(a!)[] target) -> ()": ANY_LAYOUT,
+        "table(Tensor[] numbers) -> Tensor": ANY_LAYOUT,
+    },
     **{part: {f"{part}{OF_STACK}": ANY_LAYOUT} for part in STACKS},
     "stack_right": {
         "stack_right(Tensor images, Tensor brightness, Tensor labels, int function, Tensor settings, int[] widths, "
@@ -94,7 +100,7 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
     },
     "pixels": {"reordered(Tensor images, Tensor order, Tensor(a!) to) -> ()": ANY_LAYOUT},
 }
-"""Part, a .cpp file of this folder → the schemas of its operators. An optimizer's step is called as its part."""
+"""Part, a .cpp file of this folder → the schemas of its operators. `Optimizer.kernel` names a part and its operator."""
 
 
 _defined = False

@@ -19,6 +19,7 @@ class Adam(WithFusedStep):
 
     moments = ("first", "second")
     kernel = "linear_adam"
+    kernel_of_tensors = "adam"
     of_rate = ("size",)
     fused_step: ClassVar[Any] = staticmethod(torch._fused_adam_)  # pyright: ignore[reportPrivateImportUsage]
 

@@ -18,6 +18,8 @@ class AdamW(Adam):
     `reset`: never (the moments cross tasks) or task (they are reset).
     """
 
+    kernel = Adam.kernel
+    kernel_of_tensors = Adam.kernel_of_tensors
     fused_step: ClassVar[Any] = staticmethod(torch._fused_adamw_)  # pyright: ignore[reportPrivateImportUsage]
 
     def __init__(

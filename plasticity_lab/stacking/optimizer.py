@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import Component, check
+from plasticity_lab.kernels import operators
 from plasticity_lab.kernels.steps_on_gpu import step_of
 from plasticity_lab.stacking.products import run_sums
 from plasticity_lab.stacking.run_axis import beside
@@ -50,12 +51,22 @@ class Optimizer(Component):
     """Our own kernel for its step of linear layers, an operator of torch.ops.plasticity_lab; None if there is no
     kernel. `steps_on_gpu.STEPS` has some of them for a GPU."""
 
+    kernel_of_tensors: ClassVar[str | None] = None
+    """Our own kernel for its step of whole tensors by their gradients, another operator; None if there is no kernel.
+    It takes the same numbers of each run as `kernel`."""
+
     copies: ClassVar[int] = 0
     """Its memory (moments, state and temporary tensors) beyond two moments, as a multiple of the memory of all
     parameters."""
 
     operations: ClassVar[int] = 0
     """The time of an update beyond Adam's, as operations of matrix products for each parameter; for estimates."""
+
+    def __init_subclass__(cls) -> None:
+        """A class with another step inherits no kernel."""
+        super().__init_subclass__()
+        if {"update", "composed"} & vars(cls).keys():
+            cls.kernel, cls.kernel_of_tensors = (vars(cls).get(name) for name in ("kernel", "kernel_of_tensors"))
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,19 +176,25 @@ class Optimizer(Component):
 
 
 class WithFusedStep(Optimizer):
-    """An optimizer with two forms of its step: tensor operations for whole packs, and PyTorch's fused CPU kernels.
+    """An optimizer with several forms of its step: tensor operations for whole packs, PyTorch's fused CPU kernels, and
+    `kernel_of_tensors`, with the bits of the first form.
 
     In eager mode a fused kernel is two to ten times as fast, since each tensor operation is another pass over memory.
     It is called once for each run: so the elements that its vector loop leaves to the scalar tail do not depend on the
-    other runs of the pack. Compiled steps, and steps on a GPU, are composed of operations.
+    other runs of the pack. Compiled steps, and steps on a GPU, are composed of operations. In graphs that call our
+    kernels one operator replaces them, since torch's compiler needs time for each operation of each parameter.
     """
 
     def update(
         self, parameters: Tensors, gradients: Tensors, moments: Moments, settings: Tensors, now: Tensors
     ) -> None:
         """One step in place, in the form that fits the device."""
-        eager_on_cpu = settings["lr"].device.type == "cpu" and not torch.compiler.is_compiling()
-        update = self.run_by_run if eager_on_cpu else self.composed
+        if settings["lr"].device.type == "cpu" and not torch.compiler.is_compiling():
+            update = self.run_by_run
+        elif operators.serve(settings["lr"]) and self.kernel_of_tensors is not None:
+            update = self.by_kernel
+        else:
+            update = self.composed
         update(parameters, gradients, moments, settings, now)
 
     def composed(
@@ -191,6 +208,18 @@ class WithFusedStep(Optimizer):
     ) -> None:
         """The step by PyTorch's fused kernel, one run after the other."""
         raise NotImplementedError
+
+    def by_kernel(
+        self, parameters: Tensors, gradients: Tensors, moments: Moments, settings: Tensors, now: Tensors
+    ) -> None:
+        """The step by `kernel_of_tensors`, all parameters in one call. Parameters and moments are in one piece."""
+        assert self.kernel_of_tensors is not None
+        changed = [
+            [values[name] for name in parameters] for values in (parameters, *(moments[kind] for kind in self.moments))
+        ]
+        getattr(torch.ops.plasticity_lab, self.kernel_of_tensors)(
+            self.kernel_numbers(settings, now), [gradients[name].contiguous() for name in parameters], *changed
+        )
 
 
 def run_slices(parameters: Tensors, gradients: Tensors, *moments: Tensors) -> Iterator[tuple[tuple[Tensor, ...], ...]]:
@@ -211,8 +240,11 @@ def run_settings(settings: Tensors, *names: str) -> Iterator[tuple[float, ...]]:
 def for_kernel(*numbers: Tensor) -> Tensor:
     """Numbers of each run, (K,) each → (K, N) float32.
 
-    When compiled, a choice by position is one loop; torch.stack would be a loop and a view for each number.
+    When compiled, our kernel makes the table if the graph calls kernels. Otherwise a choice by position is one loop;
+    torch.stack would be a loop and a view for each number.
     """
+    if operators.serve(numbers[0]):
+        return torch.ops.plasticity_lab.table(numbers)
     position, table = torch.arange(len(numbers), device=numbers[0].device), numbers[-1].float().unsqueeze(1)
     for at, values in enumerate(numbers[:-1]):
         table = torch.where(position == at, values.float().unsqueeze(1), table)

@@ -65,10 +65,11 @@ def no_loss(*_) -> LossOutput:
 @pytest.mark.parametrize(
     ("network", "shape", "optimizer", "clip", "parts"),
     [
-        ("mlp", (784,), Adam(), None, {"linear", "linear_gradients", "linear_adam"}),
-        ("mlp", (784,), SGD(), None, {"linear", "linear_gradients", "linear_sgd"}),
-        ("mlp", (784,), Adam(), dict, {"linear", "linear_gradients"}),
-        ("cnn", (3, 32, 32), Adam(), None, {"conv", "linear", "linear_gradients", "linear_adam"}),
+        ("mlp", (784,), Adam(), None, {"linear", "linear_gradients", "linear_adam", "steps"}),
+        ("mlp", (784,), SGD(), None, {"linear", "linear_gradients", "linear_sgd", "steps"}),
+        ("mlp", (784,), Adam(), dict, {"linear", "linear_gradients", "steps"}),
+        ("mlp", (784,), SGD(), dict, {"linear", "linear_gradients"}),
+        ("cnn", (3, 32, 32), Adam(), None, {"conv", "linear", "linear_gradients", "linear_adam", "steps"}),
     ],
 )
 def test_a_run_compiles_the_parts_that_it_calls(network, shape, optimizer, clip, parts, stand_in, monkeypatch):

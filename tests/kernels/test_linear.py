@@ -197,6 +197,8 @@ moments = [torch.zeros_like(value) for value in (weight, bias, weight, bias)]
 found = [kernels.linear(x, weight, bias), kernels.linear_input(delta, weight), *kernels.linear_weight(x, delta)]
 kernels.linear_adam(x, delta, numbers, weight, bias, *moments)
 kernels.linear_sgd(x, delta, numbers[:, :3].contiguous(), weight, bias, *moments[:2])
+kernels.adam(numbers, [weight.sin(), bias.sin()], [weight, bias], moments[:2], moments[2:])
+kernels.follow(numbers[:, 6].contiguous(), [weight.cos()], [weight])
 few, wide, told = torch.randn(2, 64, 96), torch.randn(2, 96, 40), torch.randn(2, 64, 40)
 few = torch.where(few > 1.5, few, 0)  # zeros are left out
 found += [kernels.linear(few, wide, torch.randn(2, 1, 40)), *kernels.linear_weight(few, told)]
