@@ -23,12 +23,14 @@ from plasticity_lab.agents.parts import Parts
 from plasticity_lab.interventions.intervention import SECOND_BATCH, Intervention
 from plasticity_lab.interventions.now import Now, State, Tensors, noting
 from plasticity_lab.kernels import steps_on_gpu
+from plasticity_lab.kernels.operators import RANDOM_NUMBERS
 from plasticity_lab.kernels.through import Tapped, ThroughKernels, prepare, through
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import uniforms
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.normed import linear_of
 from plasticity_lab.stacking.optimizer import Optimizer, clipped
+from plasticity_lab.stacking.update_rule import UpdateRule
 
 
 class LossOutput(NamedTuple):
@@ -94,7 +96,8 @@ def called_kernels(model: Model, optimizer: Optimizer, intervention: Interventio
     fused = model.network.rows_are_examples and fuses(optimizer, intervention, clipped)
     step = [optimizer.kernel] if fused and optimizer.kernel is not None else []
     of_tensors = ["steps"] if step or optimizer.kernel_of_tensors is not None else []
-    return [*model.kernel_parts, *step, "linear_gradients", *of_tensors]
+    draws = [RANDOM_NUMBERS] if isinstance(optimizer, UpdateRule) and optimizer.draws else []
+    return [*model.kernel_parts, *step, "linear_gradients", *of_tensors, *draws]
 
 
 def of_kernels(parts: Parts, models: Sequence[Model], clipped: bool = False) -> dict[str, Any]:

@@ -28,6 +28,7 @@ OF_STACK = (
 )
 """Many steps of a stack of layers: see kernels/stack.h."""
 STACKS = "stack_adam", "stack_adam_held", "stack_sgd", "stack_sgd_held"
+RANDOM_NUMBERS = "random_numbers"
 PARTS: dict[str, dict[str, torch.Tag]] = {
     "linear": {"linear(Tensor x, Tensor weight, Tensor bias) -> Tensor": SAME_LAYOUT},
     "linear_gradients": {
@@ -85,6 +86,11 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
         " -> (Tensor, Tensor, Tensor)": SAME_LAYOUT,
     },
     "gelu": {"gelu(Tensor x, Tensor beta) -> (Tensor, Tensor)": SAME_LAYOUT},
+    RANDOM_NUMBERS: {
+        "uniforms(Tensor keys, Tensor step, int numbers) -> Tensor": SAME_LAYOUT,
+        "normals(Tensor uniform) -> Tensor": SAME_LAYOUT,
+        "noise_factors(Tensor uniform, int rows, int numbers) -> Tensor": SAME_LAYOUT,
+    },
     "replay": {
         "priorities_drawn(Tensor keys, Tensor values, Tensor sums, Tensor(a!) places) -> ()": ANY_LAYOUT,
         "priorities_put(Tensor places, Tensor priorities, Tensor(a!) values, Tensor(b!) sums) -> ()": ANY_LAYOUT,

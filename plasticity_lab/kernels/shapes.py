@@ -63,6 +63,9 @@ RESULTS: dict[str, Callable[..., Any]] = {
     "attention": lambda queries, *_: torch.empty_like(queries),
     "attention_inputs": lambda delta, *tables: tuple(map(torch.empty_like, tables[:3])),
     "gelu": lambda x, _: (torch.empty_like(x), torch.empty_like(x)),
+    "uniforms": lambda keys, step, numbers: keys.new_empty(len(keys), numbers, dtype=torch.float32),
+    "normals": lambda uniform: uniform.new_empty(uniform.shape),
+    "noise_factors": lambda uniform, rows, numbers: uniform.new_empty(len(uniform), rows, numbers),
     "softmax_input": lambda delta, shares, of_columns: torch.empty_like(shares),
 }
 """Operator → a function with the operator's arguments that returns empty tensors of the shapes of its results."""

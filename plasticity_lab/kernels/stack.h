@@ -76,7 +76,7 @@ struct Stack {
     const long batch = tables.batch, row = s * tables.runs + k;
     for (long b = 0; b < batch; b++) tables.shown.read(tables.at[row * batch + b], x.begin + b * tables.shown.pixels);
     const Activation activation{tables.function, tables.settings + k * tables.settings_each};
-    if (lanes) uniforms(tables.key + 2 * k, tables.position[s], lanes, drawn.data());
+    if (lanes) uniforms(tables.key + 2 * k, tables.position[s], 4 * lanes, drawn.data());
     forward(batch, x.begin, dense, activation, few);
     loss.turn(layers.back()->h.begin, layers.back()->own.width, tables.labels + row * batch, tables.weights + s * batch,
               tables.losses + row * batch, tables.right + row * batch);

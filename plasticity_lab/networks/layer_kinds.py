@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from plasticity_lab.kernels.operators import RANDOM_NUMBERS
 from plasticity_lab.networks.network import Design, Layer
+from plasticity_lab.networks.noise import TakesNoise
 from plasticity_lab.stacking.attended import StackedAttended
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
@@ -10,10 +12,11 @@ from plasticity_lab.stacking.normed import linear_of
 from plasticity_lab.stacking.router import StackedRouter
 
 
-def kernel_parts(layers: Sequence[Layer]) -> list[str]:
+def kernel_parts(layers: Sequence[Layer], randomised: bool) -> list[str]:
     """The parts of our kernels that layers call (`kernels.operators.PARTS`), if they take long to compile.
 
     Other parts are compiled when a layer calls them.
+    randomised: whether the activation draws random numbers.
     """
     own = [linear_of(layer) for layer in layers]
     called = {
@@ -21,6 +24,7 @@ def kernel_parts(layers: Sequence[Layer]) -> list[str]:
         "linear": True,
         "softmax": any(isinstance(layer, StackedRouter) for layer in own),
         "attention": any(isinstance(layer, StackedAttended) for layer in own),
+        RANDOM_NUMBERS: randomised or any(isinstance(layer, TakesNoise) and layer.noise(1) for layer in layers),
     }
     return [part for part, calls in called.items() if calls]
 

@@ -104,8 +104,8 @@ class Model:
 
     @property
     def kernel_parts(self) -> list[str]:
-        """The parts of our kernels that its layers call, if they take long to compile."""
-        return kernel_parts(self.design.layers)
+        """The parts of our kernels that it calls, if they take long to compile."""
+        return kernel_parts(self.design.layers, self.activation.randomised)
 
     @property
     def learned_by_activation(self) -> frozenset[str]:

@@ -1,7 +1,8 @@
 """Numbers drawn on the device: Philox-4×32-10, a function of (run, step, element) alone.
 
-In compiled code and on a GPU it is tensor arithmetic. In eager mode on a CPU it is NumPy: the same bits in a fraction
-of the time: fewer masks of unsigned words, no dispatch of some 150 operations, and blocks that stay in the cache.
+In compiled code and on a GPU it is tensor arithmetic; compiled code of a process with our kernels calls one of them. In
+eager mode on a CPU it is NumPy: the same bits in a fraction of the time: fewer masks of unsigned words, no dispatch of
+some 150 operations, and blocks that stay in the cache.
 
 Legend: K runs, G of them at a time, L lanes (four elements each), E elements of one run.
 Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; tests hold it to the published vectors.
@@ -14,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.kernels import operators
 from plasticity_lab.kernels.written_calls import call, declare
 from plasticity_lab.randomness.host import stream_key
 
@@ -64,11 +66,13 @@ def uniforms(key_K2: Tensor, step: Tensor, elements: int) -> Tensor:
     if key_K2.device.type == "cpu" and not torch.compiler.is_compiling():
         keys = np.array(key_K2.tolist(), np.int64)  # a tensor has no memory while gradients are traced
         return torch.from_numpy(_by_numpy(keys, int(step), elements))
+    if operators.serve(key_K2):
+        return torch.ops.plasticity_lab.uniforms(key_K2, step, elements)
     return _in_tensors(key_K2, step, elements)
 
 
 def _in_tensors(key_K2: Tensor, step: Tensor, elements: int) -> Tensor:
-    """`uniforms` in compiled code, or on a GPU."""
+    """`uniforms` in compiled code without our kernels, or on a GPU."""
     lanes = (elements + 3) // 4
     lane = torch.arange(lanes, device=key_K2.device).unsqueeze(0)
     k0, k1, low, high = key_K2[:, :1], key_K2[:, 1:], step & WORD, (step >> 32) & WORD

@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.functional import pad
 
+from plasticity_lab.kernels import operators
 from plasticity_lab.kernels.written_calls import call, declare
 from plasticity_lab.stacking import composed
 from plasticity_lab.stacking.products import exact_sums, sums_below_two
@@ -192,6 +193,8 @@ def normals(uniforms_KN: Tensor) -> Tensor:
 
     Source: Box and Muller 1958. On the grid of `randomness.device.uniforms` none is larger than 5.8.
     """
+    if operators.serve(uniforms_KN):
+        return torch.ops.plasticity_lab.normals(uniforms_KN)
     first, second = uniforms_KN.chunk(2, dim=1)
     radius = (-2 * log(1 - first)).sqrt()
     sine, cosine = sin_and_cos(2 * pi * second)

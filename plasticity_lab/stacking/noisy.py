@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from plasticity_lab.kernels import operators
 from plasticity_lab.kernels.through import as_given
 from plasticity_lab.stacking.elementary import normals
 from plasticity_lab.stacking.linear import StackedLinear
@@ -89,6 +90,9 @@ class StackedNoisyLinear:
         """f of normal numbers, (K, R, I + O). If there are fewer examples than `rows`, zeros follow."""
         numbers = self.inputs + self.outputs
         examples = noise_KN.shape[1] // numbers
+        if operators.serve(noise_KN):
+            there = rows if self.scope == "sample" else examples
+            return torch.ops.plasticity_lab.noise_factors(noise_KN, there, numbers)
         drawn = normals(noise_KN)[:, : examples * numbers].unflatten(1, (examples, -1))
         factors = drawn.sign() * drawn.abs().sqrt()
         missing = rows - examples if self.scope == "sample" else 0

@@ -218,6 +218,8 @@ shares = torch.full((6,), 1 / 6)
 result, mean, variance = kernels.batch_norm(rows, shares, scale, scale, 1e-5)
 found += [result, mean, variance, *kernels.batch_norm_inputs(result, rows, shares, scale, mean, variance, 1e-5)]
 found += kernels.gelu(3 * rows, torch.tensor([1.0, 0.7]))
+drawn = kernels.uniforms(torch.tensor([[1, 2], [3, 4]]), torch.tensor(5), 242)
+found += [drawn, kernels.normals(drawn), kernels.noise_factors(drawn, 13, 20)]
 tables = rows, result, 2 * rows, 21, 3
 found += [kernels.attention(*tables), *kernels.attention_inputs(result, *tables)]
 print([value.numpy().tobytes().hex() for value in [*found, weight, bias, *moments]])

@@ -30,6 +30,7 @@ from plasticity_lab.environments.body import Body
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.intervention import TASK_BEGINS
 from plasticity_lab.interventions.reset_layers import ACTOR_AND_CRITIC
+from plasticity_lab.kernels.operators import RANDOM_NUMBERS
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Network
 from plasticity_lab.networks.pixel_actor_critic import PixelActorCritic
@@ -151,7 +152,8 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
         )
         if not apart:
             return replace(cost, priced_as="pixels", kernels=False, kernel_parts=())
-        return replace(cost, priced_as="sac", graphs=3 * len(bodies))
+        called = list(dict.fromkeys([*cost.kernel_parts, RANDOM_NUMBERS]))
+        return replace(cost, priced_as="sac", graphs=3 * len(bodies), kernel_parts=called)
 
     def _operations(self, models: Mapping[str, Model]) -> int:
         """Operations in matrix products of one update of all networks; a pass takes two for each multiplication.

@@ -18,6 +18,8 @@ from plasticity_lab.agents.sac.temperature import NAME, Temperature
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.environments.body import Body
+from plasticity_lab.kernels.operators import RANDOM_NUMBERS
+from plasticity_lab.kernels.through import prepare
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.optimizer import Optimizer
 
@@ -65,6 +67,8 @@ class Apart(Learning):
     def _built(self, body: str) -> tuple[Step, Step]:
         """The updates of critics and actor in an environment."""
         kernels, same = self._kernels, (*self._same, body)
+        if kernels:
+            prepare([RANDOM_NUMBERS], at_once=False)
         critics = steps.critics_step_of(self.networks, self.target, body, kernels)
         actor = steps.actor_step_of(self.networks, self.temperature, body, self.agent.learn_temperature, kernels)
         if not self._compiled:
