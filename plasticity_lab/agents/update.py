@@ -104,7 +104,7 @@ def of_kernels(parts: Parts, models: Sequence[Model], clipped: bool = False) -> 
     """The fields of a `Cost` for an agent with kernels."""
     optimizer, intervention = parts.optimizers[0], parts.interventions[0]
     called = [part for model in models for part in called_kernels(model, optimizer, intervention, clipped)]
-    return {"kernels": True, "kernel_parts": list(dict.fromkeys(called))}
+    return {"kernels": True, "kernel_parts": [*dict.fromkeys(called), "log_softmax"]}  # nearly all losses call it
 
 
 def update_of(

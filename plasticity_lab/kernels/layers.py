@@ -221,6 +221,44 @@ def gelu(x: Tensor, beta_K: Tensor) -> Tensor:
     return _Gelu.apply(x, beta_K)[0]
 
 
-WHOLE = linear, conv, pool, softmax, batch_norm, layer_norm, attention, gelu
+class _LogSoftmax(torch.autograd.Function):
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return torch.ops.plasticity_lab.log_softmax(x)
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        context.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(context: Any, delta: Tensor) -> Tensor:
+        return torch.ops.plasticity_lab.log_softmax_input(delta, *context.saved_tensors)
+
+
+def log_softmax(x: Tensor) -> Tensor:
+    """x (*, A) → like x: the bits and the gradient of `stacking.elementary.log_softmax` in compiled code."""
+    return _LogSoftmax.apply(x)
+
+
+class _LogSoftmaxAt(torch.autograd.Function):
+    @staticmethod
+    def forward(x: Tensor, index: Tensor) -> Tensor:
+        return torch.ops.plasticity_lab.log_softmax_at(x, index)
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        context.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(context: Any, delta: Tensor) -> tuple[Tensor, None]:
+        return torch.ops.plasticity_lab.log_softmax_at_input(delta, *context.saved_tensors), None
+
+
+def log_softmax_at(x: Tensor, index: Tensor) -> Tensor:
+    """x (*, A), index (*) whole → (*): as above, of `stacking.elementary.log_softmax_at`."""
+    return _LogSoftmaxAt.apply(x, index)
+
+
+WHOLE = linear, conv, pool, softmax, batch_norm, layer_norm, attention, gelu, log_softmax, log_softmax_at
 """Functions that are not traced into by torch.compile. Otherwise torch 2.13 loses their backward under torch.func.grad.
 """

@@ -1,6 +1,6 @@
 """The operators of our kernels as torch knows them, and their parts of the C++.
 
-A part is compiled when the first of its operators is called, unless `build.expect` has begun before.
+A part is compiled when the first of its operators is traced or called, unless `build.expect` has begun before.
 """
 
 from collections.abc import Callable
@@ -90,6 +90,15 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
         "uniforms(Tensor keys, Tensor step, int numbers) -> Tensor": SAME_LAYOUT,
         "normals(Tensor uniform) -> Tensor": SAME_LAYOUT,
         "noise_factors(Tensor uniform, int rows, int numbers) -> Tensor": SAME_LAYOUT,
+    },
+    "log_softmax": {
+        "log_softmax(Tensor x) -> Tensor": SAME_LAYOUT,
+        "log_softmax_input(Tensor delta, Tensor x) -> Tensor": SAME_LAYOUT,
+        "log_softmax_at(Tensor x, Tensor index) -> Tensor": SAME_LAYOUT,
+        "log_softmax_at_input(Tensor delta, Tensor x, Tensor index) -> Tensor": SAME_LAYOUT,
+        "exact_sums(Tensor x) -> Tensor": SAME_LAYOUT,
+        "projected(Tensor probabilities, Tensor atoms, Tensor support, Tensor returns, Tensor discount)"
+        " -> Tensor": SAME_LAYOUT,
     },
     "replay": {
         "priorities_drawn(Tensor keys, Tensor values, Tensor sums, Tensor(a!) places) -> ()": ANY_LAYOUT,

@@ -1,10 +1,13 @@
 """The shapes of the results of our CPU kernels, which torch asks for while it traces a graph."""
 
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from plasticity_lab.kernels import build, operators
 
 
 def _linear_weight(x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
@@ -67,11 +70,27 @@ RESULTS: dict[str, Callable[..., Any]] = {
     "normals": lambda uniform: uniform.new_empty(uniform.shape),
     "noise_factors": lambda uniform, rows, numbers: uniform.new_empty(len(uniform), rows, numbers),
     "softmax_input": lambda delta, shares, of_columns: torch.empty_like(shares),
+    "log_softmax": lambda x: x.new_empty(x.shape),
+    "log_softmax_input": lambda delta, x: x.new_empty(x.shape),
+    "log_softmax_at": lambda x, index: x.new_empty(index.shape),
+    "log_softmax_at_input": lambda delta, x, index: x.new_empty(x.shape),
+    "exact_sums": lambda x: x.new_empty(x.shape[:-1]),
+    "projected": lambda of, atoms, support, returns, discount: returns.new_empty(*returns.shape, support.shape[1]),
 }
 """Operator → a function with the operator's arguments that returns empty tensors of the shapes of its results."""
 
 
 def tell_shapes() -> None:
-    """Tells torch the shapes of the operators' results; once, when they are defined."""
-    for operator, result in RESULTS.items():
-        torch.library.register_fake(f"plasticity_lab::{operator}", result)
+    """Tells torch the shapes of the operators' results; once, when they are defined.
+
+    Torch asks while it traces a graph, and the parts of these operators are compiled at the same time.
+    """
+    for part, schemas in operators.PARTS.items():
+        begin = cache(partial(build.expect, [part]))
+        for name in {schema.partition("(")[0] for schema in schemas} & RESULTS.keys():
+            torch.library.register_fake(f"plasticity_lab::{name}", partial(_asked, begin, RESULTS[name]))
+
+
+def _asked(begin: Callable[[], None], result: Callable[..., Any], *arguments: Any) -> Any:
+    begin()
+    return result(*arguments)

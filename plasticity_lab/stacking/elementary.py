@@ -5,8 +5,9 @@ It chooses by shapes and by fusion, hence by the number of runs in the pack, and
 gets functions composed of operations that IEEE 754 rounds in one way only (`composed`): the same bits in any kernel,
 and about as fast. Each is one call in a compiled loop (`kernels.written_calls`). Rejected alternatives: scalar code
 takes 4 times as long for 64 runs; an operator of our own is never fused, so an update of one run takes 4 times as long;
-padding rows to the width of vectors does not help after a sum over a row. In eager mode and on GPUs an element's value
-does not depend on its place, so torch's own functions are used.
+padding rows to the width of vectors does not help after a sum over a row. With our kernels, though, `log_softmax` and
+exact sums are operators with the same bits: torch's compiler would analyse 30 to 60 operations for each. In eager mode
+and on GPUs an element's value does not depend on its place, so torch's own functions are used.
 
 Gradients come from x − x.detach(), which is 0, times the derivative. (In torch 2.13 a compiled torch.func.grad ignores
 the backward of a torch.autograd.Function.) If no gradient is required, nothing is computed for it.
@@ -19,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.functional import pad
 
-from plasticity_lab.kernels import operators
+from plasticity_lab.kernels import layers, operators
 from plasticity_lab.kernels.written_calls import call, declare
 from plasticity_lab.stacking import composed
 from plasticity_lab.stacking.products import exact_sums, sums_below_two
@@ -150,6 +151,8 @@ def log_softmax(x: Tensor) -> Tensor:
     """x − log Σ e^x along the last axis.  x (*, A), float32 → like x."""
     if not compiles_for_cpu(x):
         return torch.log_softmax(x, dim=-1)
+    if operators.serve(x):
+        return layers.log_softmax(x) if _differentiated(x) else torch.ops.plasticity_lab.log_softmax(x)
     at = x.detach()
     shifted = at - at.amax(dim=-1, keepdim=True)
     parts = call("exp", shifted)
@@ -168,6 +171,8 @@ def log_softmax_at(x: Tensor, index: Tensor) -> Tensor:
     """
     if not compiles_for_cpu(x):
         return torch.log_softmax(x, dim=-1).gather(-1, index.unsqueeze(-1)).squeeze(-1)
+    if operators.serve(x):
+        return layers.log_softmax_at(x, index)
     at = x.detach()
     shifted = at - at.amax(dim=-1, keepdim=True)
     parts = call("exp", shifted)

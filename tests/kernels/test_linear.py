@@ -220,6 +220,10 @@ found += [result, mean, variance, *kernels.batch_norm_inputs(result, rows, share
 found += kernels.gelu(3 * rows, torch.tensor([1.0, 0.7]))
 drawn = kernels.uniforms(torch.tensor([[1, 2], [3, 4]]), torch.tensor(5), 242)
 found += [drawn, kernels.normals(drawn), kernels.noise_factors(drawn, 13, 20)]
+labels, some = torch.arange(84).view(2, 42) % 21, torch.randn(2, 42, 61)
+found += [kernels.log_softmax(3 * rows), kernels.log_softmax_input(rows, rows), kernels.exact_sums(some)]
+found += [kernels.log_softmax_at(rows, labels), kernels.log_softmax_at_input(rows[..., 0], rows, labels)]
+found += [kernels.projected(rows.square(), rows, scale[:, 0].sort().values, rows[..., 1], rows[..., 2])]
 tables = rows, result, 2 * rows, 21, 3
 found += [kernels.attention(*tables), *kernels.attention_inputs(result, *tables)]
 print([value.numpy().tobytes().hex() for value in [*found, weight, bias, *moments]])

@@ -17,6 +17,8 @@ from plasticity_lab.stacking.elementary import exp, log_softmax, summed_last
 
 Outputs = Mapping[str, Tensor]
 AgentSettings = Mapping[str, Tensor]
+SUPPORT = "support"
+"""See `ActionValues.with_support`."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,14 @@ class ActionValues:
         change = self.of_all(outputs, settings) - self.of_all(reference, settings).detach()
         return reduce(torch.add, (change * change).unbind(2)) / self.actions
 
+    def with_support(self, settings: AgentSettings) -> AgentSettings:
+        """The settings with the returns of the atoms, so that a graph computes them once."""
+        return {**settings, SUPPORT: self.support(settings)} if self.atoms else settings
+
     def support(self, settings: AgentSettings) -> Tensor:
         """The returns of the atoms, (K, Z)."""
+        if SUPPORT in settings:
+            return settings[SUPPORT]
         low, high = settings["support_low"].unsqueeze(1), settings["support_high"].unsqueeze(1)
         share = torch.arange(self.atoms, device=low.device) / (self.atoms - 1)
         return low + (high - low) * share

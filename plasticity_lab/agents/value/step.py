@@ -155,7 +155,7 @@ def step_of(
         measured: Tensor,
         at: Tensor,
     ) -> State:
-        now = row_of(rows, at)
+        now, settings = row_of(rows, at), {**settings, "agent": action_values.with_support(settings["agent"])}
         examples, noise = batch["x"].shape[1], None
         if count := of_targets.noise(examples, body):
             noise = uniforms(keys[TARGET_NOISE], now["updates"], count)

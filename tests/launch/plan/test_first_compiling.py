@@ -23,7 +23,8 @@ from tests.helpers.packs import needs_compiler, needs_kernels
 from tests.helpers.sweeps import SMOKE, planned, said_last
 
 pytestmark = [needs_compiler, needs_kernels]
-MLP, OF_PRELU = {"stack_right", "stack_adam"}, {"linear", "linear_adam", "linear_gradients", "steps"}
+MLP = {"stack_right", "stack_adam"}
+OF_PRELU = {"linear", "linear_adam", "linear_gradients", "steps", "log_softmax"}
 PART_SECONDS = COMPILING["parts"]
 GRAPHS = COMPILING["graphs_on_cpu"]
 FIRST, FURTHER = GRAPHS["first"] + GRAPHS["dense"], GRAPHS["dense"]

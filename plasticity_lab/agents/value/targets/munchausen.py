@@ -5,6 +5,7 @@ from torch import Tensor
 from plasticity_lab.agents.value.targets.inputs import TARGET_NEXT, TARGET_NOW, TargetInputs
 from plasticity_lab.agents.value.targets.target import Target
 from plasticity_lab.component import check
+from plasticity_lab.kernels import operators
 from plasticity_lab.stacking.elementary import exp, log_softmax
 from plasticity_lab.stacking.run_axis import beside
 
@@ -38,4 +39,7 @@ class Munchausen(Target):
 
 def log_policy(q_KBA: Tensor, tau_K: Tensor) -> Tensor:
     """ln π(a|s) of π = softmax(q / τ), (K, B, A)."""
-    return log_softmax(q_KBA / beside(tau_K, q_KBA))
+    tau = beside(tau_K, q_KBA)
+    if operators.serve(q_KBA):  # torch's compiler subtracts the largest q first, which it does not in the operator
+        return log_softmax((q_KBA - q_KBA.amax(dim=2, keepdim=True)) / tau)
+    return log_softmax(q_KBA / tau)

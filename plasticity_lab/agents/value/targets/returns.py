@@ -10,6 +10,7 @@ from functools import reduce
 import torch
 from torch import Tensor
 
+from plasticity_lab.kernels import operators
 from plasticity_lab.stacking.elementary import compiles_for_cpu, summed_last
 
 
@@ -66,6 +67,9 @@ def _on_support(
     Values beyond the support are clipped to its ends. A value between two atoms is divided between them, in proportion
     to its distance.
     """
+    if operators.serve(probabilities_KBN):
+        atoms = support_KZ if atoms_KBN is None else atoms_KBN
+        return torch.ops.plasticity_lab.projected(probabilities_KBN, atoms, support_KZ, returns_KB, discount_KB)
     low, high, count = support_KZ[:, None, :1], support_KZ[:, None, -1:], support_KZ.shape[1]
     width = (high - low) / (count - 1)
     atoms = support_KZ[:, None] if atoms_KBN is None else atoms_KBN
