@@ -60,7 +60,7 @@ def drawn(uniform_by_count: dict[str, Tensor], noise: list[Tensor], keys: Tensor
 
 def called(graph: Callable[..., list[Tensor]], given: Any) -> tuple[list[Tensor], set[str]]:
     """The results of a graph, and the operators of our kernels that it called."""
-    with torch.profiler.profile() as profile:
+    with torch.profiler.profile(acc_events=True) as profile:
         found = graph(*given)
     own = "plasticity_lab::"
     return found, {event.key.removeprefix(own) for event in profile.key_averages() if event.key.startswith(own)}
