@@ -1,10 +1,10 @@
 """Compiled graphs that serve more than one pack: kept in this process, and in torch's cache folder for other processes.
 
 The key of a graph has the words that determine its function, the shape, type and device of every tensor argument,
-torch's vector width, and whether the process uses our kernels. In the folder it also has this package's source files,
-the versions of Python, torch and CUDA, and the capabilities of the processor or the GPU. A graph is saved there only if
-all code in it belongs to this package, to torch or to Python's standard library. The key identifies no other code, for
-example a user's activation.
+torch's vector width, and whether graphs of the process call our kernels. In the folder it also has this package's
+source files, the versions of Python, torch and CUDA, and the capabilities of the processor or the GPU. A graph is saved
+there only if all code in it belongs to this package, to torch or to Python's standard library. The key identifies no
+other code, for example a user's activation.
 """
 
 import contextlib
@@ -99,7 +99,9 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
         _not_kept += 1
         with waiting("compiling", "graphs"):
             return _finish([_trace(function, arguments, None, None)])[0]
-    known = repr((same, _shapes(arguments), torch.get_num_threads(), _width_of_vectors(), operators.are_defined()))
+    known = repr(
+        (same, _shapes(arguments), torch.get_num_threads(), _width_of_vectors(), operators.are_called_in_graphs())
+    )
     graph, path = _here.pop(known, None), _path(known, arguments)
     if graph is None:
         with waiting("compiling", "graphs"):

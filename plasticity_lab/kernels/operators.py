@@ -118,7 +118,7 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
 """Part, a .cpp file of this folder → the schemas of its operators. `Optimizer.kernel` names a part and its operator."""
 
 
-_defined = False
+_defined = _called_in_graphs = False
 
 
 @cache
@@ -142,9 +142,20 @@ def are_defined() -> bool:
     return _defined
 
 
+def call_in_graphs() -> None:
+    """From now on, new graphs for a CPU call these operators: the process has a pack in kernel mode."""
+    global _called_in_graphs
+    _called_in_graphs = True
+
+
+def are_called_in_graphs() -> bool:
+    """Whether new graphs for a CPU call these operators."""
+    return _called_in_graphs
+
+
 def serve(x: torch.Tensor) -> bool:
     """Whether operations on x are being traced into a graph that may call these operators."""
-    return _defined and torch.compiler.is_compiling() and x.device.type == "cpu"
+    return _called_in_graphs and torch.compiler.is_compiling() and x.device.type == "cpu"
 
 
 def reordered(images_ND: NDArray[np.uint8], order_D: NDArray[np.int64], to_ND: NDArray[np.uint8]) -> None:

@@ -13,7 +13,6 @@ import torch
 from numpy.typing import NDArray
 
 from plasticity_lab.kernels import build, operators
-from plasticity_lab.kernels.through import prepare
 
 Array = NDArray[Any]
 Steps = NDArray[np.int64]
@@ -23,7 +22,8 @@ PART = "replay"
 def expect() -> None:
     """Memories of this process use the kernel from now on, if this machine can compile it; begins to compile it."""
     if build.missing() is None:
-        prepare([PART])
+        build.expect([PART])
+        operators.define()
 
 
 def is_used() -> bool:

@@ -75,6 +75,7 @@ def prepare(parts: Iterable[str] = (), at_once: bool = True) -> None:
 
 @cache
 def _define() -> None:
-    """Gives torch the operators and the shapes of their results, once in a process."""
+    """Gives torch the operators and the shapes of their results, once in a process, for its graphs."""
     operators.define()
+    operators.call_in_graphs()
     tell_shapes()
