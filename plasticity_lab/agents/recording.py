@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
+from plasticity_lab.kernels import operators
+
 TENSOR = object()
 """Takes the place of each tensor among the leaves of a structure."""
 
@@ -66,7 +68,7 @@ class Run(torch.nn.Module):
         """The tensors of the result."""
         given = tree_unflatten(_with_tensors(self._leaves, tensors), self._structure)
         before = tree_flatten(given)[0]
-        with _compiling(), contextlib.nullcontext() if self.modules else _noting(self.modules):
+        with _compiling(), operators.recorded(), contextlib.nullcontext() if self.modules else _noting(self.modules):
             leaves, structure = tree_flatten(self._function(*given))
         if [*map(id, before)] != [*map(id, tree_flatten(given)[0])]:
             raise NotRecorded

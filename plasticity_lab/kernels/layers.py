@@ -259,6 +259,6 @@ def log_softmax_at(x: Tensor, index: Tensor) -> Tensor:
     return _LogSoftmaxAt.apply(x, index)
 
 
-WHOLE = linear, conv, pool, softmax, batch_norm, layer_norm, attention, gelu, log_softmax, log_softmax_at
+WHOLE = linear, conv, pool, softmax, batch_norm, layer_norm, attention, gelu
 """Functions that are not traced into by torch.compile. Otherwise torch 2.13 loses their backward under torch.func.grad.
 """

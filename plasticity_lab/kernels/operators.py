@@ -3,7 +3,8 @@
 A part is compiled when the first of its operators is traced or called, unless `build.expect` has begun before.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -118,7 +119,7 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
 """Part, a .cpp file of this folder → the schemas of its operators. `Optimizer.kernel` names a part and its operator."""
 
 
-_defined = _called_in_graphs = False
+_defined = _called_in_graphs = _recording = False
 
 
 @cache
@@ -153,9 +154,23 @@ def are_called_in_graphs() -> bool:
     return _called_in_graphs
 
 
+@contextlib.contextmanager
+def recorded() -> Iterator[None]:
+    """While this lasts, operations are recorded for a graph, which may call these operators."""
+    global _recording
+    before, _recording = _recording, True
+    try:
+        yield
+    finally:
+        _recording = before
+
+
 def serve(x: torch.Tensor) -> bool:
-    """Whether operations on x are being traced into a graph that may call these operators."""
-    return _called_in_graphs and torch.compiler.is_compiling() and x.device.type == "cpu"
+    """Whether operations on x are being recorded for a graph that calls these operators.
+
+    Dynamo does not trace into their gradients, so its graphs, such as a user's, do not call them.
+    """
+    return _recording and _called_in_graphs and x.device.type == "cpu"
 
 
 def reordered(images_ND: NDArray[np.uint8], order_D: NDArray[np.int64], to_ND: NDArray[np.uint8]) -> None:

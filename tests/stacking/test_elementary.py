@@ -8,7 +8,6 @@ import torch
 from scipy.special import erfi as exact_erfi
 from torch import Tensor
 
-from plasticity_lab.kernels import layers
 from plasticity_lab.stacking import composed, elementary
 from plasticity_lab.stacking.elementary import (
     exp,
@@ -135,8 +134,7 @@ def test_gradients():
 @pytest.mark.usefixtures("both")
 @pytest.mark.parametrize("of", [lambda x: x, lambda x: 2 * x, lambda x: larger(x, x.flip(0))])
 def test_compiled_gradients_are_there_by_an_argument_itself_and_by_what_is_made_of_it(of):
-    for whole in (larger, *layers.WHOLE):
-        torch.compiler.allow_in_graph(whole)
+    torch.compiler.allow_in_graph(larger)
 
     def gradient(x: Tensor) -> Tensor:
         def total(x: Tensor) -> Tensor:
