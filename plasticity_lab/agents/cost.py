@@ -39,7 +39,8 @@ class Cost:
     host_calls: environment → calls that step all environments of a pack; without an entry as many as its steps.
     graphs: number of graphs compiled for it. The graphs of a supervised step and of its evaluation count as one.
     graphs_by_kernels: the same number if our kernels compute it; None: `graphs`. A share of a graph counts as a share.
-    graph_size: time to compile each of them, relative to the smallest of the agent.
+    graph_size, graph_size_by_kernels: time to compile each of them, relative to the smallest of the agent, without our
+        kernels and with them.
     kernels: whether our own kernels compute its updates, on a CPU.
     kernel_parts: the parts of the kernels that an update calls, if kernels compute it.
     hindrance: the config group that makes each call of the kernels take one step; None if a call takes many.
@@ -75,6 +76,7 @@ class Cost:
     graphs: int = 1
     graphs_by_kernels: float | None = None
     graph_size: float = 1.0
+    graph_size_by_kernels: float = 1.0
     kernels: bool = False
     kernel_parts: Sequence[str] = ()
     hindrance: str | None = "agent"

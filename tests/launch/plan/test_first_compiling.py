@@ -26,8 +26,9 @@ pytestmark = [needs_compiler, needs_kernels]
 MLP = {"stack_right", "stack_adam"}
 OF_PRELU = {"linear", "linear_adam", "linear_gradients", "steps", "log_softmax"}
 PART_SECONDS = COMPILING["parts"]
-GRAPHS = COMPILING["graphs_on_cpu"]
+GRAPHS, OF_KERNELS = COMPILING["graphs_on_cpu"], COMPILING["graphs_by_kernels"]
 FIRST, FURTHER = GRAPHS["first"] + GRAPHS["dense"], GRAPHS["dense"]
+FIRST_BY_KERNELS = OF_KERNELS["first"] + OF_KERNELS["dense"]
 BY_KERNELS = 0.0  # steps and evaluations by our kernels need no graph
 
 
@@ -74,11 +75,11 @@ def test_a_structure_is_counted_once_by_its_mode_and_the_parts_that_it_calls(sec
     by_sgd = of_parts - PART_SECONDS["stack_adam"] + PART_SECONDS["stack_sgd"]
     assert seconds("mode=kernels", "optimizer=sgd") == pytest.approx(BY_KERNELS + by_sgd)
     of_parts = sum(PART_SECONDS[part] for part in OF_PRELU)
-    assert seconds("mode=kernels", "activation=prelu") == pytest.approx(FIRST + of_parts)
+    assert seconds("mode=kernels", "activation=prelu") == pytest.approx(FIRST_BY_KERNELS + of_parts)
     by_sgd = of_parts - PART_SECONDS["linear_adam"] + PART_SECONDS["linear_sgd"]
-    assert seconds("mode=kernels", "activation=prelu", "optimizer=sgd") == pytest.approx(FIRST + by_sgd)
+    assert seconds("mode=kernels", "activation=prelu", "optimizer=sgd") == pytest.approx(FIRST_BY_KERNELS + by_sgd)
     clipped = ("agent=ppo", "benchmark=classic_cycle", "agent.max_norm=0.5")
-    of_ppo = GRAPHS["first"] + 2 * GRAPHS["ppo"]
+    of_ppo = OF_KERNELS["first"] + 2 * OF_KERNELS["ppo"]
     assert seconds("mode=kernels", *clipped) == pytest.approx(of_ppo + of_parts - PART_SECONDS["linear_adam"])
     many = ("mode=compiled", "seed=range(40)", "launch.workers=2")
     assert seconds(*many, workers=2) <= 2 * FIRST, "packs of one structure share its graphs"
@@ -93,11 +94,11 @@ def test_code_that_is_there_is_not_counted_and_of_other_machines_it_is_not_known
     compile_parts(["linear"])
     assert seconds(*words) == pytest.approx(whole - PART_SECONDS["linear"])
     compile_parts(OF_PRELU)
-    assert seconds(*words) == pytest.approx(FIRST)
+    assert seconds(*words) == pytest.approx(FIRST_BY_KERNELS)
     compile_graphs(planned(store, *words))
     assert seconds(*words) == 0
     assert seconds(*words, "benchmark.tasks=2") == 0, "its length changes no graph"
-    assert seconds(*words, "network.width=50") == pytest.approx(FIRST), "another structure's graphs"
+    assert seconds(*words, "network.width=50") == pytest.approx(FIRST_BY_KERNELS), "another structure's graphs"
     assert seconds(*words, kind="cpu-avx2-000000") == pytest.approx(whole)
 
 
@@ -110,7 +111,7 @@ def test_it_is_said_and_costs_of_packs_do_not_contain_it(store, capsys):
     compile_graphs(planned(store, *asked))
     assert run_command(words) == 0
     warm = capsys.readouterr().out
-    needed = in_time(FIRST + sum(PART_SECONDS[part] for part in OF_PRELU))
+    needed = in_time(FIRST_BY_KERNELS + sum(PART_SECONDS[part] for part in OF_PRELU))
     assert f"{needed} to compile kernels and graphs that are not there" in cold
     assert "to compile" not in warm
     assert cold.splitlines()[:3] == warm.splitlines()[:3], "the packs and their times"
@@ -135,17 +136,21 @@ def test_if_compiling_takes_longer_than_training_the_way_out_is_said(store, caps
     assert needed in line
 
 
-def test_graphs_are_priced_by_agent(seconds):
-    value = ("benchmark=catch", "mode=compiled")
-    by_agent = [seconds(*value, f"agent={name}") - GRAPHS["first"] for name in ("dqn", "rainbow_lite", "rainbow")]
-    assert by_agent == pytest.approx([2 * size * GRAPHS["boards"] for size in (1.0, 2.0, 3.25)]), (
+@pytest.mark.parametrize(
+    ("mode", "prices", "sizes"), [("compiled", GRAPHS, (1.0, 1.64, 3.07)), ("kernels", OF_KERNELS, (1.0, 1.13, 1.65))]
+)
+def test_graphs_are_priced_by_agent(mode, prices, sizes, seconds):
+    compile_parts(PARTS)
+    value = ("benchmark=catch", f"mode={mode}")
+    by_agent = [seconds(*value, f"agent={name}") - prices["first"] for name in ("dqn", "rainbow_lite", "rainbow")]
+    assert by_agent == pytest.approx([2 * size * prices["boards"] for size in sizes]), (
         "a distribution; noise, and a layer more"
     )
-    replay = ("benchmark=split_digits", "mode=kernels", "optimizer=sgd")
-    of_parts = PART_SECONDS["stack_sgd"] + PART_SECONDS["linear"]
-    assert seconds(*replay) - of_parts == pytest.approx(GRAPHS["first"] + 0.3 * GRAPHS["dense"]), "of its evaluation"
-    sac = ("benchmark=mujoco", "agent=sac", "mode=compiled")
-    assert seconds(*sac) == pytest.approx(GRAPHS["first"] + 3 * GRAPHS["sac"])
+    sac = ("benchmark=mujoco", "agent=sac", f"mode={mode}")
+    assert seconds(*sac) == pytest.approx(prices["first"] + 3 * prices["sac"])
+    if mode == "kernels":
+        replay = ("benchmark=split_digits", "optimizer=sgd", "mode=kernels")
+        assert seconds(*replay) == pytest.approx(prices["first"] + 0.42 * prices["dense"]), "of its evaluation"
 
 
 class StandIn:
