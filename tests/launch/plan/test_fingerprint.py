@@ -21,7 +21,7 @@ PRELOADED = "import ctypes, torch; print(ctypes.CDLL(None).mkl_serv_intel_cpu_tr
 VECTORS = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
 needs_vectors = pytest.mark.skipif(not VECTORS, reason="this processor has one code path only")
 PROCESSOR = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-needs_intel = pytest.mark.skipif("GenuineIntel" not in PROCESSOR, reason="MKL may take one path only on other processors")
+needs_intel = pytest.mark.skipif("GenuineIntel" not in PROCESSOR, reason="MKL may take one path there")
 needs_mkl = pytest.mark.skipif(not torch.backends.mkl.is_available(), reason="torch has no MKL here")
 
 
