@@ -48,9 +48,10 @@ class WeightClipping(Intervention):
         """Clips the active weights and biases in place."""
         for layer, bound in self._bounds(now).items():
             for part in ("weight", "bias"):
-                own = now.parameters[f"{layer}.{part}"]
-                most = beside(bound, own)
-                own.clamp_(-most, most)
+                own = now.parameters.get(f"{layer}.{part}")
+                if own is not None:  # routers have no bias
+                    most = beside(bound, own)
+                    own.clamp_(-most, most)
         return now.state
 
     def held(self, now: Now) -> Held:

@@ -52,6 +52,15 @@ def test_the_bound_by_the_runs_own_first_weights_and_the_last_layer_left_out():
                 torch.testing.assert_close(own, torch.full_like(own, bound))
 
 
+def test_a_layer_without_biases_such_as_a_router_has_its_weights_clipped():
+    prelu = build("activation", "prelu", *choice("activation", "prelu"))
+    model, clipping = classifier(MLP(width=4), [prelu] * 2, (2,), 2), WeightClipping()
+    parameters = {name: torch.ones_like(each) for name, each in model.start([0], CPU).items()}
+    del parameters["output.bias"]
+    clipping.after_step(Now(model, parameters, on_run_axis([clipping]), {}))
+    assert (parameters["output.weight"] == 0.5).all(), "1/√4"
+
+
 def test_the_inputs_of_a_convolution_are_the_numbers_of_a_patch():
     how = {"name": "cnn", "kernel": 3, "padding": "same", "channels": 4, "width": 8}
     _, learner = assembled([run(0, network=how, **STREAM)], IMAGES, CPU, False)
