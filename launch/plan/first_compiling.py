@@ -99,8 +99,8 @@ def _graphs(pack: Pack, cost: Cost) -> float:
 
 def _graph_seconds(pack: Pack, cost: Cost) -> tuple[float, float]:
     """Seconds to compile the graphs of a pack in a new process, and later in the same process."""
-    by_kernels = "graphs_by_kernels" if pack.kernels else "graphs_on_cpu"
-    table = COMPILING[by_kernels if is_cpu(pack.kind) else "graphs_on_gpu"]
+    on_cpu = "graphs_by_kernels" if pack.kernels else "graphs_on_cpu"
+    table = COMPILING[on_cpu if is_cpu(pack.kind) else "graphs_on_gpu"]
     names = cost.priced_as, cost.speed, USUAL
     size = cost.graph_size_by_kernels if pack.kernels else cost.graph_size
     each = _graphs(pack, cost) * size * next(table[name] for name in names if name in table)

@@ -118,15 +118,12 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
 }
 """Part, a .cpp file of this folder → the schemas of its operators. `Optimizer.kernel` names a part and its operator."""
 
-
-_defined = _called_in_graphs = _recording = False
+_called_in_graphs = _recording = False
 
 
 @cache
 def define() -> Library:
     """Tells torch of all operators, once in a process; compiles nothing."""
-    global _defined
-    _defined = True
     library = Library(SPACE, "FRAGMENT")
     for part, schemas in PARTS.items():
         for schema, layout in schemas.items():
@@ -140,7 +137,7 @@ def define() -> Library:
 
 def are_defined() -> bool:
     """Whether this process uses kernels."""
-    return _defined
+    return define.cache_info().currsize > 0
 
 
 def call_in_graphs() -> None:
